@@ -54,6 +54,9 @@ static void test_stripes(void)
 				      .parent = "10.0.0.1,[fe80::1%lo]:77,10.0.0.3,10.0.0.4" };
 	struct inc_target to[INC_MAX_STRIPES];
 	static const char *const bad[] = { "9", "-1", "x", "2x" };
+	static const char *const empty[] = {
+		"10.0.0.1,,10.0.0.2", "10.0.0.1,", ",10.0.0.1", ",", "10.0.0.1,10.0.0.2,",
+	};
 	size_t i;
 
 	clear_env();
@@ -83,8 +86,33 @@ static void test_stripes(void)
 		       strstr(inc_errmsg(NULL), "INC_STRIPES"), "%s: %s", bad[i], inc_errmsg(NULL));
 	}
 	setenv("INC_STRIPES", "2", 1);
-	opts.parent = "10.0.0.1,,10.0.0.2";
-	expect(inc_parse_stripes(to, &opts) == -EINVAL, "an empty parent");
+	for (i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
+		opts.parent = empty[i];
+		setenv("INC_STRIPES", i % 2 ? "1" : "2", 1);
+		expect(inc_parse_stripes(to, &opts) == -EINVAL &&
+		       strstr(inc_errmsg(NULL), "expected an address on both sides of each comma"),
+		       "%s: %s", empty[i], inc_errmsg(NULL));
+	}
+	clear_env();
+}
+
+/* What the caller cannot have meant is not passed over. */
+static void test_bad_opts(void)
+{
+	static const uint8_t zeros[INC_KEY_LEN];
+	struct inc_join_opts opts = { .rank = 3 };
+	struct inc_target to;
+
+	clear_env();
+	setenv("INC_RANK", "2", 1);
+	setenv("INC_SIZE", "4", 1);
+	expect(parse_opts(&to, &opts) == -EINVAL &&
+	       strstr(inc_errmsg(NULL), "rank 3 with size 0: expected both, or none"), "%s",
+	       inc_errmsg(NULL));
+	opts = (struct inc_join_opts){ .size = 4, .key = zeros };
+	expect(parse_opts(&to, &opts) == -EINVAL &&
+	       strstr(inc_errmsg(NULL), "expected a key that is not all zeros, or NULL"), "%s",
+	       inc_errmsg(NULL));
 	clear_env();
 }
 
@@ -583,7 +611,7 @@ static void test_any_error(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_parent), KTAP(test_stripes), KTAP(test_places), KTAP(test_meeting),
+	KTAP(test_parent), KTAP(test_stripes), KTAP(test_bad_opts), KTAP(test_places), KTAP(test_meeting),
 	KTAP(test_bad_parent), KTAP(test_impossible_parent), KTAP(test_environment),
 	KTAP(test_launched), KTAP(test_key_file),
 	KTAP(test_bad_environment), KTAP(test_names), KTAP(test_mismatch), KTAP(test_sides),

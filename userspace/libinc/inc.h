@@ -79,7 +79,7 @@ struct inc_group;
  */
 struct inc_join_opts {
 	uint32_t group;		/* any number, the same at all ranks of the job */
-	uint32_t rank;		/* 0 .. size - 1 */
+	uint32_t rank;		/* 0 .. size - 1; 0 with @size 0 */
 	uint32_t size;		/* 1 .. INC_MAX_RANKS (4096) */
 	int timeout_ms;		/* 0: INC_DEFAULT_TIMEOUT_MS, -1: none; not of inc_join_start() */
 	/*
@@ -92,7 +92,8 @@ struct inc_join_opts {
 	 * which a launcher has told the numbers (@size 0) meet so at MASTER_ADDR, if that is set
 	 */
 	const char *parent;
-	const uint8_t *key;	/* INC_KEY_LEN bytes, proven to a node that has one; NULL: none */
+	/* INC_KEY_LEN bytes, not all 0, proven to a node that has one; NULL: none */
+	const uint8_t *key;
 	/* any number, the same at all ranks: groups of different jobs never meet */
 	uint64_t job;
 	/*

@@ -280,6 +280,15 @@ static int parse_key(const char *text, uint8_t *key)
 	return 0;
 }
 
+static int take_key(const uint8_t *given, uint8_t *key)
+{
+	if (inc_key_zero(given))
+		return inc_fail(NULL, -EINVAL,
+				"key: expected a key that is not all zeros, or NULL for none");
+	memcpy(key, given, INC_KEY_LEN);
+	return 0;
+}
+
 /* In which order floats are summed, and multiplied. */
 static int parse_order(const char *text, struct sockaddr_inc *addr)
 {
@@ -338,11 +347,15 @@ static int parse_who(struct inc_target *to, const struct inc_join_opts *opts)
 		addr->sinc_rank = opts->rank;
 		addr->sinc_size = opts->size;
 		addr->sinc_job = opts->job || !job || !*job ? opts->job : inc_parse_job(job);
+	} else if (opts && opts->rank) {
+		return inc_fail(NULL, -EINVAL,
+				"rank %u with size 0: expected both, or none where a launcher tells them",
+				opts->rank);
 	} else if (from_launcher(addr, opts)) {
 		return -EINVAL;
 	}
 	if (opts && opts->key)
-		memcpy(to->key, opts->key, INC_KEY_LEN);
+		ret = take_key(opts->key, to->key);
 	else if (key && *key)
 		ret = parse_key(key, to->key);
 	if (!ret && order && *order)
@@ -350,13 +363,24 @@ static int parse_who(struct inc_target *to, const struct inc_join_opts *opts)
 	return ret;
 }
 
-static unsigned int count_parents(const char *list)
+/* How many the list has; one that is empty is an error, whoever would go there. */
+static int count_parents(const char *list)
 {
-	unsigned int n = 1;
+	const char *at = list;
+	int n = 0;
 
-	for (; *list; list++)
-		n += *list == ',';
-	return n;
+	if (!list || !*list)
+		return 0;
+	for (;; at++) {
+		if (!strcspn(at, ","))
+			return inc_fail(NULL, -EINVAL,
+					"parent \"%.80s\": expected an address on both sides of each comma",
+					list);
+		n++;
+		at += strcspn(at, ",");
+		if (!*at)
+			return n;
+	}
 }
 
 /* Number @i of those that the list has. */
@@ -394,17 +418,18 @@ static int count_stripes(const struct inc_join_opts *opts, unsigned int *n)
 int inc_parse_stripes(struct inc_target to[INC_MAX_STRIPES], const struct inc_join_opts *opts)
 {
 	const char *parent = opts && opts->parent ? opts->parent : getenv("INC_PARENT");
-	unsigned int n = 1, parents = parent && *parent ? count_parents(parent) : 0;
+	int parents = count_parents(parent), ret;
 	struct inc_target who;
-	int ret = parse_who(&who, opts);
+	unsigned int n = 1;
 
-	if (!ret)
-		ret = count_stripes(opts, &n);
+	if (parents < 0)
+		return parents;
+	ret = parse_who(&who, opts) ?: count_stripes(opts, &n);
 	for (unsigned int i = 0; i < n && !ret; i++) {
 		to[i] = who;
 		to[i].addr.sinc_flags |= INC_STRIPE(i, n) << INC_SA_STRIPE_SHIFT;
 		if (parents)
-			ret = parse_nth_parent(parent, i % parents, &to[i]);
+			ret = parse_nth_parent(parent, i % (unsigned int)parents, &to[i]);
 	}
 	if (!ret)
 		ret = check_addr(&who.addr);
