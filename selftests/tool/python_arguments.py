@@ -183,10 +183,15 @@ def options_that_make_no_sense():
     raises(ValueError, "^size is 4097: expected 1..4096", inc.Group, 1, 2, 4097)
     raises(ValueError, "^group is -1: expected 0..4294967295", inc.Group, -1, 0, 1)
     raises(TypeError, "^parent is int", inc.Group, 1, 0, 1, parent=5)
+    raises(ValueError, r"^parent is '10\.0\.0\.1\\x00x': expected no NUL", inc.Group, 1, 0, 1, parent="10.0.0.1\0x")
+    raises(ValueError, "^key: expected one that is not all zeros", inc.Group, 1, 0, 1, key=bytes(16))
     raises(ValueError, "^key has 3 bytes: expected 16", inc.Group, 1, 0, 1, key=b"abc")
     raises(ValueError, "^key: expected 32 hexadecimal digits", inc.Group, 1, 0, 1, key="xy")
     raises(ValueError, "^timeout is -1: expected 0..1e9 seconds", inc.Group, 1, 0, 1, timeout=-1)
     raises(TypeError, "^timeout is str: expected seconds", inc.Group, 1, 0, 1, timeout="1")
+    for wait in inc.wait_any, inc.wait_all:
+        raises(TypeError, r"^requests\[1\] is int: expected inc.Request or None", wait, [None, 1])
+        raises(TypeError, "^requests is int: expected a sequence of inc.Request", wait, 5)
 
 
 @test

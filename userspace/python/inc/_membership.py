@@ -49,6 +49,8 @@ class Membership:
         if parent is not None:
             if not isinstance(parent, str):
                 raise TypeError(f'parent is {type(parent).__name__}: expected a string "ADDR" or "ADDR:PORT"')
+            if "\0" in parent:
+                raise ValueError(f"parent is {parent!r}: expected no NUL in it")
             opts.parent = parent.encode()
         if key is not None:
             opts.key = _key(key)
@@ -230,4 +232,6 @@ def _key(key: Union[bytes, str]) -> bytes:
         raise TypeError(f"key is {type(key).__name__}: expected {KEY_LEN} bytes, or {2 * KEY_LEN} hexadecimal digits")
     if len(key) != KEY_LEN:
         raise ValueError(f"key has {len(key)} bytes: expected {KEY_LEN}")
+    if not any(key):
+        raise ValueError("key: expected one that is not all zeros, or None")
     return bytes(key)

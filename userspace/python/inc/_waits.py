@@ -2,10 +2,21 @@
 """Waiting for several operations."""
 import errno as _errno
 import select
-from typing import Optional, Sequence
+from typing import Optional, Sequence, Tuple
 
 from ._errors import Error, Timeout
 from ._request import Limit, Request
+
+
+def _checked(requests: Sequence[Optional[Request]]) -> Tuple[Optional[Request], ...]:
+    try:
+        checked = tuple(requests)
+    except TypeError:
+        raise TypeError(f"requests is {type(requests).__name__}: expected a sequence of inc.Request and None") from None
+    for index, request in enumerate(checked):
+        if request is not None and not isinstance(request, Request):
+            raise TypeError(f"requests[{index}] is {type(request).__name__}: expected inc.Request or None")
+    return checked
 
 
 def wait_any(requests: Sequence[Optional[Request]], timeout: Optional[float] = None) -> int:
@@ -14,6 +25,7 @@ def wait_any(requests: Sequence[Optional[Request]], timeout: Optional[float] = N
     None among them is passed over. timeout: seconds; Timeout is raised after that. ValueError: all are None.
     """
     limit = Limit(timeout)
+    requests = _checked(requests)
     if all(request is None for request in requests):
         raise ValueError("requests: expected at least one that is not None")
     while True:
@@ -38,6 +50,7 @@ def wait_all(requests: Sequence[Optional[Request]], timeout: Optional[float] = N
     over. timeout: seconds for all together; Timeout is raised after that.
     """
     limit = Limit(timeout)
+    requests = _checked(requests)
     for request in requests:
         if request is not None:
             request._group._wait(request._operation, limit)
