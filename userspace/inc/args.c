@@ -15,6 +15,8 @@
 #include "internal.h"
 #include "tool.h"
 
+#define MAX_LISTED	8	/* addresses of one option: no `max` is more */
+
 struct arg *arg_find(struct arg *args, const char *key)
 {
 	for (; args->key; args++)
@@ -222,6 +224,17 @@ bool addr_link_local(const struct addr *addr)
 	return addr->len == 16 && addr->bytes[0] == 0xfe && (addr->bytes[1] & 0xc0) == 0x80;
 }
 
+bool addr_unicast(const struct addr *addr)
+{
+	const struct in6_addr *in6 = (const void *)addr->bytes;
+	const unsigned char *ip = addr->bytes;
+
+	if (addr->len == 4)
+		return ip[0] && (ip[0] & 0xf0) != 0xe0 && memcmp(ip, "\377\377\377\377", 4) != 0;
+	return !IN6_IS_ADDR_UNSPECIFIED(in6) && !IN6_IS_ADDR_MULTICAST(in6) &&
+	       !IN6_IS_ADDR_V4MAPPED(in6);
+}
+
 size_t arg_addrs(const struct arg *arg, struct addr *addrs, size_t max)
 {
 	const char *text = arg->text, *comma;
@@ -234,10 +247,30 @@ size_t arg_addrs(const struct arg *arg, struct addr *addrs, size_t max)
 	return n;
 }
 
+/* 0 if @n addresses differ. */
+static int check_twice(const struct arg *arg, const struct addr *addrs, size_t n)
+{
+	char text[INET6_ADDRSTRLEN];
+	size_t i, j;
+
+	for (i = 1; i < n; i++) {
+		for (j = 0; j < i; j++) {
+			if (addrs[i].len != addrs[j].len || addrs[i].ifindex != addrs[j].ifindex ||
+			    memcmp(addrs[i].bytes, addrs[j].bytes, (size_t)addrs[i].len) != 0)
+				continue;
+			inet_ntop(addrs[i].len == 4 ? AF_INET : AF_INET6, addrs[i].bytes, text,
+				  sizeof(text));
+			return usage_error("%s: %s twice, expected each address once", arg->key,
+					   text);
+		}
+	}
+	return 0;
+}
+
 static int parse_addrs(struct arg *arg, const char *text)
 {
+	struct addr addr, addrs[MAX_LISTED];
 	const char *comma = text - 1;
-	struct addr addr;
 	size_t len, n;
 
 	arg->text = text;
@@ -255,7 +288,7 @@ static int parse_addrs(struct arg *arg, const char *text)
 	if (n > arg->max)
 		return usage_error("%s: %zu addresses, expected at most %ju", arg->key, n,
 				   (uintmax_t)arg->max);
-	return 0;
+	return check_twice(arg, addrs, arg_addrs(arg, addrs, n));
 }
 
 static bool addr_is_zero(const struct addr *addr)
@@ -322,6 +355,7 @@ static int parse_peers(struct arg *arg, const char *text)
 {
 	const char *comma = text - 1;
 	size_t n;
+	struct addr addrs[MAX_LISTED];
 	int err;
 
 	arg->text = text;
@@ -337,7 +371,7 @@ static int parse_peers(struct arg *arg, const char *text)
 	if (n > arg->max)
 		return usage_error("%s: %zu addresses, expected at most %ju", arg->key, n,
 				   (uintmax_t)arg->max);
-	return 0;
+	return check_twice(arg, addrs, arg_peers(arg, addrs, n));
 }
 
 static int parse_word(struct arg *arg, const char *text)

@@ -95,6 +95,8 @@ int ask_given(struct ask_target *to, const char *text, const struct arg *dev)
 	if (err)
 		return err;
 	to->ifindex = to->addr.ifindex;
+	if (!addr_unicast(&to->addr))
+		return usage_error("%s: expected a unicast address", text);
 	if (addr_link_local(&to->addr) && !dev->given && !to->ifindex)
 		return usage_error("%s: a link-local address needs dev DEV", text);
 	if (!dev->given)
@@ -143,6 +145,17 @@ static int prepare_socket(int fd, const struct ask_target *to)
 			  sizeof(on));
 }
 
+/* connect() has said EACCES, as it also does where a route prohibits it. Keeps errno. */
+static bool is_broadcast(int fd, const struct sockaddr_in *in)
+{
+	int on = 1, err = errno;
+	bool is = !setsockopt(fd, SOL_SOCKET, SO_BROADCAST, &on, sizeof(on)) &&
+		  !connect(fd, (const void *)in, sizeof(*in));
+
+	errno = err;
+	return is;
+}
+
 int ask_connect(const struct ask_target *to)
 {
 	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(to->port),
@@ -155,13 +168,12 @@ int ask_connect(const struct ask_target *to)
 		return -errno;
 	memcpy(&in.sin_addr, to->addr.bytes, sizeof(in.sin_addr));
 	memcpy(&in6.sin6_addr, to->addr.bytes, sizeof(in6.sin6_addr));
-	if (prepare_socket(fd, to) ||
-	    connect(fd, v4 ? (void *)&in : (void *)&in6, v4 ? sizeof(in) : sizeof(in6))) {
-		err = -errno;
-		close(fd);
-		return err;
-	}
-	return fd;
+	if (!prepare_socket(fd, to) &&
+	    !connect(fd, v4 ? (void *)&in : (void *)&in6, v4 ? sizeof(in) : sizeof(in6)))
+		return fd;
+	err = errno == EACCES && v4 && is_broadcast(fd, &in) ? -EADDRNOTAVAIL : -errno;
+	close(fd);
+	return err;
 }
 
 int ask_open(const struct ask_target *to)
@@ -169,6 +181,7 @@ int ask_open(const struct ask_target *to)
 	int fd = ask_connect(to);
 
 	if (fd < 0)
-		refused("%s: %s", ask_place(to), strerror(-fd));
+		refused("%s: %s", ask_place(to),
+			fd == -EADDRNOTAVAIL ? "it is the address of no host" : strerror(-fd));
 	return fd;
 }

@@ -34,10 +34,13 @@ static int run_lines(FILE *file, bool force, int (*run)(int argc, char **argv), 
 	int number = 0, status = 0, now;
 	char *line = NULL;
 	size_t size = 0;
+	ssize_t len;
 
-	while ((force || !status) && getline(&line, &size, file) >= 0) {
+	while ((force || !status) && (len = getline(&line, &size, file)) >= 0) {
 		number++;
-		now = batch_line(line, run);
+		error_context[0] = 0;
+		now = strlen(line) == (size_t)len ? batch_line(line, run) :
+		      usage_error("a NUL in the line: expected text");
 		if (now && !status) {
 			status = now;
 			*failed = number;

@@ -52,17 +52,42 @@ static const struct arg options_of[OPTIONS + 1] = {
 static int put_each(struct nl_msg *msg, const char *key, const char *list,
 		    int (*put)(struct nl_msg *msg, const char *word))
 {
-	char *copy = strdup(list), *next = copy, *word;
-	int n = 0, err = copy ? 0 : refused("out of memory");
+	char *copy = strdup(list), *next = copy, *words[INC_TENANT_PLACES];
+	int n = 0, err = copy ? 0 : refused("out of memory"), i;
 
-	while (!err && (word = strsep(&next, ","))) {
-		if (++n > INC_TENANT_PLACES)
+	for (; !err && next; n++) {
+		if (n == INC_TENANT_PLACES) {
 			err = usage_error("%s: expected at most %d", key, INC_TENANT_PLACES);
+			break;
+		}
+		words[n] = strsep(&next, ",");
+		for (i = 0; i < n && strcmp(words[i], words[n]); i++)
+			;
+		if (i < n && *words[n])
+			err = usage_error("%s: %s twice, expected each once", key, words[n]);
 		else
-			err = put(msg, word);
+			err = put(msg, words[n]);
 	}
 	free(copy);
 	return err;
+}
+
+/* A network that is meant has no bits behind its length; who has given some may mean a host. */
+static int check_host_bits(const char *word, const struct addr *addr, unsigned long bits)
+{
+	int family = addr->len == 4 ? AF_INET : AF_INET6, i;
+	char network[INET6_ADDRSTRLEN], host[INET6_ADDRSTRLEN];
+	unsigned char bytes[sizeof(addr->bytes)];
+
+	memcpy(bytes, addr->bytes, sizeof(bytes));
+	for (i = (int)bits / 8; i < addr->len; i++)
+		bytes[i] &= i > (int)bits / 8 ? 0 : 0xff00 >> bits % 8 & 0xff;
+	if (!memcmp(bytes, addr->bytes, (size_t)addr->len))
+		return 0;
+	inet_ntop(family, bytes, network, sizeof(network));
+	inet_ntop(family, addr->bytes, host, sizeof(host));
+	return usage_error("from %s: bits behind the prefix are set: expected the network %s/%lu, or the host %s/%d",
+			   word, network, bits, host, 8 * addr->len);
 }
 
 static int parse_prefix(const char *word, struct addr *addr, unsigned long *bits)
@@ -79,7 +104,7 @@ static int parse_prefix(const char *word, struct addr *addr, unsigned long *bits
 			return usage_error("from %s: expected a length in 0..%lu", word, *bits);
 		*bits = strtoul(digits, NULL, 10);
 	}
-	return 0;
+	return check_host_bits(word, addr, *bits);
 }
 
 static int check_prefix(struct nl_msg *msg, const char *word)
@@ -105,6 +130,14 @@ static int put_prefix(struct nl_msg *msg, const char *word)
 	    nla_put_u32(msg, INC_A_PREFIX_LEN, bits))
 		return refused("out of memory");
 	nla_nest_end(msg, nest);
+	return 0;
+}
+
+/* Whether there is such an interface says put_port(). */
+static int check_port(struct nl_msg *msg, const char *word)
+{
+	(void)msg;
+	(void)word;
 	return 0;
 }
 
@@ -187,6 +220,8 @@ static int tenant_change(uint8_t cmd, bool replace, int argc, char **argv)
 	/* what is wrong with it is said without a module, too */
 	if (!err && args[FROM].given && strcmp(args[FROM].text, "any"))
 		err = put_each(NULL, "from", args[FROM].text, check_prefix);
+	if (!err && args[PORT].given)
+		err = put_each(NULL, "port", args[PORT].text, check_port);
 	if (err)
 		return err;
 	msg = inc_request(cmd, 0);

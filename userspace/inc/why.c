@@ -250,6 +250,9 @@ static int make_question(struct question *q, const char *coll, const struct arg 
 		return err;
 	if (args[OP].given && !is_reduction((enum inc_coll)c))
 		return usage_error("op %s: %s reduces nothing", args[OP].text, coll);
+	if (c == INC_COLL_BARRIER && (args[TYPE].given || args[COUNT].given))
+		return usage_error("%s: barrier moves nothing",
+				   args[TYPE].given ? "type" : "count");
 	q->coll = (enum inc_coll)c;
 	q->type = (enum inc_type)type;
 	q->op = is_reduction(q->coll) ? (enum inc_op)op : 0;
