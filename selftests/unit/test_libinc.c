@@ -611,7 +611,8 @@ static void test_any_error(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_parent), KTAP(test_stripes), KTAP(test_bad_opts), KTAP(test_places), KTAP(test_meeting),
+	KTAP(test_parent), KTAP(test_stripes), KTAP(test_bad_opts), KTAP(test_places),
+	KTAP(test_meeting),
 	KTAP(test_bad_parent), KTAP(test_impossible_parent), KTAP(test_environment),
 	KTAP(test_launched), KTAP(test_key_file),
 	KTAP(test_bad_environment), KTAP(test_names), KTAP(test_mismatch), KTAP(test_sides),

@@ -88,11 +88,6 @@ bool inc_stripe_is_over(const struct inc_group *stripe)
 	return false;
 }
 
-int inc_stripe_failed(struct inc_group *g, const struct inc_group *stripe, int err)
-{
-	return inc_fail(g, err, "stripe %u: %s", stripe->index, stripe->errmsg);
-}
-
 int inc_stripes_cancel(struct inc_group *g)
 {
 	return inc_cancel(g);
@@ -782,36 +777,36 @@ static void test_refused(void)
 	       "%s", inc_errmsg(&group));
 }
 
+static void too_many(const char *text, const struct inc_args *args)
+{
+	struct inc_request req;
+
+	expect(inc_icollective(&group, args, &req) == -EOVERFLOW && !kernel.submits,
+	       "expected \"%s\"", text);
+	expect(strstr(inc_errmsg(&group), text), "expected \"%s\", got \"%s\"", text,
+	       inc_errmsg(&group));
+}
+
 /* What all shares together, or one of them, cannot be: looked at before any of it is. */
 static void test_shares(void)
 {
 	static const uint64_t half[SIZE] = { 1ULL << 31, 0, 1ULL << 31 };
 	static const uint64_t far[SIZE] = { 0, (1ULL << 44) + 1, 0 };
-	struct inc_request req;
-
-#define TOO_LARGE(text, ...) do { \
-	const struct inc_args args_ = { .type = INC_TYPE_F32, .send = from, .recv = to, \
-					__VA_ARGS__ }; \
-	expect(inc_icollective(&group, &args_, &req) == -EOVERFLOW && !kernel.submits, \
-	       "expected \"%s\"", text); \
-	expect(strstr(inc_errmsg(&group), text), "expected \"%s\", got \"%s\"", text, \
-	       inc_errmsg(&group)); \
-} while (0)
 
 	reset();
-	TOO_LARGE("allgather: count 2147483648 for each of 3 ranks: expected at most 1431655765",
-		  .coll = INC_COLL_ALLGATHER, .count = 1ULL << 31);
-	TOO_LARGE("recv_counts: 4294967296 elements in all: expected at most 4294967295",
-		  .coll = INC_COLL_ALLGATHER, .mode = INC_MODE_COUNTS, .recv_counts = half);
-	TOO_LARGE("recv_displs[1] is 17592186044417: expected 0..17592186044416",
-		  .coll = INC_COLL_ALLGATHER, .mode = INC_MODE_COUNTS, .recv_counts = counts,
-		  .recv_displs = far);
-	TOO_LARGE("recv_displs[1] is 17592186044417",
-		  .coll = INC_COLL_ALLTOALL, .mode = INC_MODE_COUNTS, .send = INC_IN_PLACE,
-		  .recv_counts = counts, .recv_displs = far);
-	TOO_LARGE("send_displs[1] is 17592186044417",
-		  .coll = INC_COLL_SCATTER, .mode = INC_MODE_COUNTS, .root = RANK,
-		  .send_counts = counts, .send_displs = far, .count = 0);
+	too_many("allgather: count 2147483648 for each of 3 ranks: expected at most 1431655765",
+		 MOVE_OF(ALLGATHER, .count = 1ULL << 31));
+	too_many("recv_counts: 4294967296 elements in all: expected at most 4294967295",
+		 MOVE_OF(ALLGATHER, .mode = INC_MODE_COUNTS, .recv_counts = half));
+	too_many("recv_displs[1] is 17592186044417: expected 0..17592186044416",
+		 MOVE_OF(ALLGATHER, .mode = INC_MODE_COUNTS, .recv_counts = counts,
+			 .recv_displs = far));
+	too_many("recv_displs[1] is 17592186044417",
+		 MOVE_OF(ALLTOALL, .mode = INC_MODE_COUNTS, .send = INC_IN_PLACE,
+			 .recv_counts = counts, .recv_displs = far));
+	too_many("send_displs[1] is 17592186044417",
+		 MOVE_OF(SCATTER, .mode = INC_MODE_COUNTS, .root = RANK, .send_counts = counts,
+			 .send_displs = far));
 }
 
 static void overlapping(const char *text, const struct inc_args *args)
@@ -988,8 +983,42 @@ static void test_part_fails(void)
 	expect(!req.handle && !striped.parts && !striped.under_way, "it is not over");
 }
 
+static void striped_text(const char *what, const char *text)
+{
+	const char *got = inc_errmsg(&striped);
+	size_t len = strlen("group 6 rank 1: ");
+
+	expect(!strncmp(got, "group 6 rank 1: ", len) && !strncmp(got + len, what, strlen(what)) &&
+	       strstr(got, text), "expected \"%s\" and \"%s\": %s", what, text, got);
+}
+
+/* The operation is the caller's, and so is its count; which part of it has failed is said, too. */
+static void test_part_texts(void)
+{
+	static const uint64_t into[SIZE] = { 4, 0, 1 };
+	static uint8_t buf[STRIPES * CUT_MIN];
+	struct inc_request req;
+
+	begin_striped();
+	expect(!inc_iallreduce(&striped, INC_IN_PLACE, buf, sizeof(buf), INC_TYPE_U8, INC_OP_SUM,
+			       &req), "%s", inc_errmsg(&striped));
+	kernel.done.result = -EPROTO;
+	expect(inc_wait(&req, -1) == -EPROTO, "%s", inc_errmsg(&striped));
+	striped_text("allreduce u8 sum 24576: stripe 0 of 3: ranks disagree", "");
+	kernel.done.result = 0;
+	striped.turn = 2;
+	kernel.fail = EFAULT;
+	expect(inc_ibarrier(&striped, &req) == -EFAULT, "%s", inc_errmsg(&striped));
+	striped_text("barrier: stripe 2 of 3: no such memory", "");
+	kernel.fail = EINVAL;
+	expect(inc_allgatherv(&striped, from, to, counts, into, INC_TYPE_F32) == -EINVAL, "%s",
+	       inc_errmsg(&striped));
+	striped_text("allgather f32 per-rank counts: stripe 2 of 3: allgather: recv_displs: ",
+		     "elements 4..5 of rank 0 and 1..5 of rank 2");
+}
+
 static const struct ktap_test tests[] = {
-	KTAP(test_cut), KTAP(test_turns), KTAP(test_part_fails),
+	KTAP(test_cut), KTAP(test_turns), KTAP(test_part_fails), KTAP(test_part_texts),
 	KTAP(test_buffers), KTAP(test_counts), KTAP(test_alltoall_in_place),
 	KTAP(test_alltoall_from_nothing), KTAP(test_requests), KTAP(test_partial),
 	KTAP(test_refused), KTAP(test_unsupported), KTAP(test_options),

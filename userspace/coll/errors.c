@@ -230,8 +230,16 @@ static void mismatch_all(const struct config *cfg)
 
 void run_errors(const struct config *cfg)
 {
+	struct inc_info info;
+
 	if (cfg->join.size < 2)
 		errx(2, "--errors: expected two ranks at least");
+	if (inc_info(cfg->inc, &info))
+		errx(1, "%s", inc_errmsg(cfg->inc));
+	/* one that fails ends a striped group */
+	if (INC_STRIPE_COUNT(info.stripe) > 1)
+		errx(2, "--errors: the group has %d stripes, expected one (INC_STRIPES=1)",
+		     INC_STRIPE_COUNT(info.stripe));
 	refuse_meaningless(cfg);
 	refuse_options(cfg);
 	check_works(cfg, "what was refused");

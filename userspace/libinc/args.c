@@ -9,7 +9,7 @@
 
 #include "internal.h"
 
-#define MAX_DISPL	(1ULL << 44)	/* that the kernel takes */
+#define MAX_DISPL	0x100000000000ULL	/* the kernel takes no more */
 
 /* All that the checks look at. */
 struct call {

@@ -150,9 +150,8 @@ struct inc_join_opts {
  *
  * Every share has @count elements. With INC_MODE_COUNTS, which all ranks give or none, shares
  * differ: @send_counts and @recv_counts are arrays of N numbers of elements; @send_displs and
- * @recv_displs say at which element of the buffer a share begins, 2^44 at most, NULL: they follow one
- * another.
- * Shares that are written to must not overlap.
+ * @recv_displs say at which element of the buffer a share begins, 2^44 at most, NULL: they follow
+ * one another. Shares that are written to must not overlap.
  *
  *	coll			counts				displacements	count
  *	reduce-scatter		@recv_counts, all the same	-		-
@@ -323,8 +322,9 @@ int inc_shrink(struct inc_group *group, int timeout_ms);
  *
  * @timeout_ms is for the others to join the new group, as in struct inc_join_opts; how long the
  * exchange before it may take says inc_set_timeout(). Returns as inc_allgather() and inc_join() do;
- * -EINVAL: @colour or @timeout_ms, which only this rank notices; -EPROTO: a rank's libinc splits in another way.
- * The text is @group's. On failure *@out is NULL at this rank, and others run into @timeout_ms.
+ * -EINVAL: @colour or @timeout_ms, which only this rank notices; -EPROTO: a rank's libinc splits in
+ * another way. The text is @group's. On failure *@out is NULL at this rank, and others run into
+ * @timeout_ms.
  */
 int inc_split(struct inc_group **out, struct inc_group *group, int colour, int key,
 	      int timeout_ms);
@@ -425,8 +425,8 @@ int inc_icollective(struct inc_group *group, const struct inc_args *args, struct
 
 /*
  * inc_icollective() and inc_wait() in one: for who has something else to do when it takes longer.
- * -ETIMEDOUT and @req->handle not 0: it goes on, and inc_wait() and inc_test() tell its end. 0: only
- * look; -1: no limit; -EINVAL, too: below that.
+ * -ETIMEDOUT and @req->handle not 0: it goes on, and inc_wait() and inc_test() tell its end. 0:
+ * only look; -1: no limit; -EINVAL, too: below that.
  */
 int inc_collective_for(struct inc_group *group, const struct inc_args *args,
 		       struct inc_request *req, int timeout_ms);

@@ -251,6 +251,28 @@ int inc_parts_contributed(struct inc_group *group, uint64_t handle, uint32_t *ra
 	return ret < 0 ? inc_contributed_failed(group, ret, handle) : ret;
 }
 
+/*
+ * The text of a part becomes the request's: what the stripe has done may be less than the caller's
+ * operation, of which it is said.
+ */
+static int part_failed(struct inc_request *req, struct inc_request *part, int err)
+{
+	const char *text = inc_errmsg(part->group);
+	char what[OP_LEN], whose[OP_LEN + 64];
+	struct inc_group *group = req->group;
+	size_t len;
+
+	inc_format_op(what, sizeof(what), &part->submit);
+	len = (size_t)snprintf(whose, sizeof(whose), "group %u rank %u: %s: ",
+			       part->group->addr.sinc_group, part->group->addr.sinc_rank, what);
+	if (!strncmp(text, whose, len))
+		text += len;
+	inc_format_op(what, sizeof(what), &req->submit);
+	return inc_fail(group, err, "group %u rank %u: %s: stripe %u of %u: %s",
+			group->addr.sinc_group, group->addr.sinc_rank, what, part->group->index,
+			group->nstripes, text);
+}
+
 /* All parts have ended. */
 static int finish_parts(struct inc_request *req)
 {
@@ -262,9 +284,9 @@ static int finish_parts(struct inc_request *req)
 		if (parts->started >> i & 1 && parts->part[i].result > 0)
 			late = &parts->part[i];
 	if (parts->failed)
-		req->result = inc_stripe_failed(group, worst->group, worst->result);
+		req->result = part_failed(req, worst, worst->result);
 	else if (late)
-		req->result = inc_stripe_failed(group, late->group, (int)note_partial(req));
+		req->result = part_failed(req, late, (int)note_partial(req));
 	else
 		req->result = 0;
 	req->ended = req->handle;
