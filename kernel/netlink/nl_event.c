@@ -18,6 +18,7 @@ struct event {
 	bool about_node;
 	bool about_group;
 	u32 group;
+	u8 stripe;		/* INC_STRIPE() */
 	u32 incarnation;
 	u32 epoch;
 	u32 rank;		/* NETINC_NO_RANK: none */
@@ -87,6 +88,7 @@ static int fill_event(struct sk_buff *skb, const struct event *e, bool hide)
 				(!hide &&
 				 nla_put_u32(skb, INC_A_EVENT_INCARNATION, e->incarnation)) ||
 				nla_put_u32(skb, INC_A_EVENT_EPOCH, e->epoch))) ||
+	    netinc_nl_put_stripe(skb, INC_A_EVENT_STRIPE, INC_A_EVENT_STRIPES, e->stripe) ||
 	    (e->rank != NETINC_NO_RANK && nla_put_u32(skb, INC_A_EVENT_RANK, e->rank)) ||
 	    (e->late && netinc_nl_put_u64(skb, INC_A_EVENT_BLOCK, e->block)) ||
 	    (e->waits &&
@@ -145,6 +147,7 @@ void netinc_event_group(struct net *net, enum inc_event type, const struct netin
 			   .ifindex = ifindex,
 			   .about_group = true,
 			   .group = g->cfg.id,
+			   .stripe = g->cfg.stripe,
 			   .incarnation = g->cfg.incarnation,
 			   .epoch = g->epoch,
 			   .rank = rank };
@@ -165,6 +168,7 @@ void netinc_event_rank(struct net *net, enum inc_event type, const struct netinc
 	struct event e = { .type = type,
 			   .about_group = true,
 			   .group = ep->cfg.group,
+			   .stripe = ep->cfg.stripe,
 			   .incarnation = ep->incarnation,
 			   .epoch = ep->epoch,
 			   .rank = ep->cfg.rank };
@@ -195,6 +199,7 @@ void netinc_event_rank_parent(struct net *net, enum inc_event type, const struct
 	struct event e = { .type = type,
 			   .about_group = true,
 			   .group = ep->cfg.group,
+			   .stripe = ep->cfg.stripe,
 			   .incarnation = ep->incarnation,
 			   .epoch = ep->epoch,
 			   .rank = ep->cfg.rank,
@@ -213,6 +218,7 @@ void netinc_event_group_parent(struct net *net, enum inc_event type, const struc
 			   .about_node = true,
 			   .about_group = true,
 			   .group = g->cfg.id,
+			   .stripe = g->cfg.stripe,
 			   .incarnation = g->cfg.incarnation,
 			   .epoch = g->epoch,
 			   .rank = NETINC_NO_RANK,

@@ -112,13 +112,9 @@ static int put_job(struct sk_buff *skb, u64 job)
 	return job ? netinc_nl_put_u64(skb, INC_A_GROUP_JOB, job) : 0;
 }
 
-/* Which stripe it is, of a group that has several. */
 static int put_stripe(struct sk_buff *skb, u8 stripe)
 {
-	if (!stripe)
-		return 0;
-	return nla_put_u32(skb, INC_A_GROUP_STRIPE, INC_STRIPE_INDEX(stripe)) ?:
-		       nla_put_u32(skb, INC_A_GROUP_STRIPES, INC_STRIPE_COUNT(stripe));
+	return netinc_nl_put_stripe(skb, INC_A_GROUP_STRIPE, INC_A_GROUP_STRIPES, stripe);
 }
 
 static int put_group_node(struct sk_buff *skb, const struct netinc_node_group *ng)

@@ -54,6 +54,15 @@ static inline int netinc_nl_dump_status(const struct sk_buff *skb, int err)
 	return skb->len ? skb->len : err;
 }
 
+/* Which stripe it is, of a group that has several; nothing of one that has not. */
+static inline int netinc_nl_put_stripe(struct sk_buff *skb, int index, int count, u8 stripe)
+{
+	if (!stripe)
+		return 0;
+	return nla_put_u32(skb, index, INC_STRIPE_INDEX(stripe)) ?:
+	       nla_put_u32(skb, count, INC_STRIPE_COUNT(stripe));
+}
+
 /* Puts the attributes of @obj, or returns -EMSGSIZE. */
 typedef int (*netinc_nl_fill_fn)(struct sk_buff *skb, void *obj, u32 arg);
 

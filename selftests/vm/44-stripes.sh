@@ -141,6 +141,46 @@ halves() {
 		expect "bytes to spine 2, where spine 1 has $bytes_a" "$bytes_b" -lt $((bytes_a * 11 / 10))
 }
 
+l1_is_heard() {
+	inc -n l1 limits set sockets 100000 && grep -q '^limit-set netns$' "$INC_TMP/l1.events"
+}
+
+left_both() {
+	[ "$(grep -c '^group-left dev .* group ' "$INC_TMP/l1.events")" -eq 2 ]
+}
+
+# What a leaf says of a striped group, of each of its two stripes, says of which.
+stripes_of_events() {
+	local ret=0 pid s n
+
+	inc -n l1 monitor >"$INC_TMP/l1.events" &
+	pid=$!
+	wait_for 30 l1_is_heard && coll --ops 3 && wait_for 10 left_both || ret=1
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	n=$(grep -c ' group ' "$INC_TMP/l1.events")
+	for s in 0 1; do
+		expect "events of stripe $s of $n in all" "$(grep -cE \
+			"^group-(formed|left|epoch) dev .* group [0-9]+ stripe $s of 2 epoch" \
+			"$INC_TMP/l1.events")" -eq $((n / 2)) || ret=1
+	done
+	[ "$ret" = 0 ] || cat "$INC_TMP/l1.events"
+	return "$ret"
+}
+
+# What must fail ends a striped group: the test of it says that it has to be another one.
+errors_refused() {
+	local r ret=0
+
+	start_ranks 4 inc-coll --errors
+	for r in 0 1 2 3; do
+		wait_rank "$r" 2 || ret=1
+		grep -qF -- "--errors: the group has 2 stripes, expected one (INC_STRIPES=1)" \
+			"$(rank_log "$r")" || { cat "$(rank_log "$r")"; ret=1; }
+	done
+	wait_for 60 no_groups_anywhere && return "$ret"
+}
+
 moves_of_hosts() {
 	local h n=0
 
@@ -273,6 +313,9 @@ disagree() {
 		wait_rank "$r" 1 || ret=1
 		grep -qi "disagree\|rank [0-9]* .*allreduce" "$(rank_log "$r")" ||
 			{ cat "$(rank_log "$r")"; ret=1; }
+		# what the program has asked for, not what the stripe has of it
+		grep -qE "allreduce i32 sum ($1|$(($1 + $2))): stripe [01] of 2: " "$(rank_log "$r")" ||
+			{ cat "$(rank_log "$r")"; ret=1; }
 	done
 	wait_for 60 no_groups_anywhere && return "$ret"
 }
@@ -320,6 +363,8 @@ check "the same without stripes" unstriped coll "${LONG[@]}" --tree "$TREE"
 check "many at once" coll "${LONG[@]}" --tree "$TREE" --flight 64
 INC_STRIPES=8 check "8 stripes over two spines" coll --max 60000 --tree "$TREE"
 check "each spine has half of it" halves
+check "events say which stripe it is" stripes_of_events
+check "inc-coll --errors is refused" errors_refused
 check "another number of stripes is refused" disagreement
 check "a liar changes nothing" liar
 check "a rank is killed: all hear of it" killed

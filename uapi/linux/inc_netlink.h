@@ -312,6 +312,8 @@ enum {
 	INC_A_EVENT_PARENT,
 	INC_A_EVENT_TENANT,	/* string: its name, of TENANT_ADD, _SET and _DEL */
 	INC_A_EVENT_SCOPE,	/* u32: enum inc_limit_scope, of LIMIT_SET */
+	INC_A_EVENT_STRIPE,	/* u32: which stripe of the group it is; absent: the only one */
+	INC_A_EVENT_STRIPES,	/* u32: of so many; absent: of one */
 	__INC_A_EVENT_MAX
 };
 

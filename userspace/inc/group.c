@@ -164,17 +164,6 @@ static void show_trees(struct nlattr **tb)
 	out_num("trees", " trees %s", trees, UNIT_NONE);
 }
 
-static void show_stripe(struct nlattr **tb)
-{
-	uint32_t stripe, stripes;
-
-	if (!get_u32(tb[INC_A_GROUP_STRIPE], &stripe) ||
-	    !get_u32(tb[INC_A_GROUP_STRIPES], &stripes))
-		return;
-	out_num("stripe", " stripe %s", stripe, UNIT_NONE);
-	out_num("stripes", " of %s", stripes, UNIT_NONE);
-}
-
 static void show_tenant(struct nlattr **tb)
 {
 	if (get_str(tb[INC_A_GROUP_TENANT]))
@@ -232,7 +221,7 @@ static void show_group(struct nlattr *nest)
 	out_rest(true);
 	show_run(tb);
 	show_fallback(tb);
-	show_stripe(tb);
+	show_stripe(tb[INC_A_GROUP_STRIPE], tb[INC_A_GROUP_STRIPES]);
 	show_trees(tb);
 	show_tenant(tb);
 	show_job(tb);

@@ -133,6 +133,7 @@ static void show_event(struct nlattr *nest)
 		out_str("scope", " %s", v == INC_SCOPE_USER ? "user" : "netns");
 	if (get_u32(tb[INC_A_EVENT_GROUP], &v))
 		out_num("group", " group %s", v, UNIT_NONE);
+	show_stripe(tb[INC_A_EVENT_STRIPE], tb[INC_A_EVENT_STRIPES]);
 	if (get_u32(tb[INC_A_EVENT_RANK], &v))
 		out_num("rank", " rank %s", v, UNIT_NONE);
 	if (get_u32(tb[INC_A_EVENT_EPOCH], &v))

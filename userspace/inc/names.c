@@ -179,6 +179,16 @@ void show_dev(const char *index_key, const char *key, const char *fmt, uint32_t 
 	out_str(key, fmt, ifindex ? dev_name(ifindex) : "all");
 }
 
+void show_stripe(struct nlattr *stripe, struct nlattr *stripes)
+{
+	uint32_t index, count;
+
+	if (!get_u32(stripe, &index) || !get_u32(stripes, &count))
+		return;
+	out_num("stripe", " stripe %s", index, UNIT_NONE);
+	out_num("stripes", " of %s", count, UNIT_NONE);
+}
+
 const char *addr_text(struct nlattr *attr)
 {
 	static char buf[INET6_ADDRSTRLEN];

@@ -43,6 +43,9 @@ void show_parent_nest(struct nlattr *nest);
 /* The same in an object of another name, or in a list (NULL). */
 void show_parent_as(const char *key, struct nlattr *nest);
 
+/* Which stripe of a group it is, and of how many; nothing if one is missing. */
+void show_stripe(struct nlattr *stripe, struct nlattr *stripes);
+
 /* A nest of counters as an object @key, or lines; zeros only in JSON and with -s -s (or @all). */
 void show_counters(const char *key, struct nlattr *nest, const char *indent, bool all);
 
