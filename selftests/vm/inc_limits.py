@@ -57,7 +57,8 @@ def nothing_used():
 
 
 def all_back():
-    wait_until(lambda: not nothing_used(), lambda: f"all is given back: {nothing_used()}", 30)
+    """Groups that have failed stay for two dead limits."""
+    wait_until(lambda: not nothing_used(), lambda: f"all is given back: {nothing_used()}")
 
 
 def enter(ns):
