@@ -179,10 +179,40 @@ static unsigned long tick_period(const struct netinc_node_group *g)
 	return msecs_to_jiffies(clamp_t(u32, ms, 10, 250)) + 1;
 }
 
+/*
+ * Tells once that the node's parent does not answer the group, and once that it does again. This
+ * is looked at by the timer and before each event of the group, which may form and end in between.
+ */
+static void watch_parent(struct netinc_node_group *g, u64 now)
+{
+	const struct netinc_uplink *up = &g->grp.up;
+	enum inc_event event = INC_EVENT_PARENT_SILENT;
+	u64 since = up->heard;
+
+	if (!g->up_path.net)
+		return;
+	if (g->up_silent && up->heard != g->up_silent) {
+		event = INC_EVENT_PARENT_BACK;
+		since = g->up_silent;
+		g->up_silent = 0;
+	} else if (netinc_group_over(&g->grp)) {
+		g->up_silent = 0;
+		return;
+	} else if (!g->up_silent && up->heard && up->unanswered >= NETINC_SILENT_ASKED &&
+		   now - up->heard >= NETINC_SILENT_US) {
+		g->up_silent = up->heard;
+	} else {
+		return;
+	}
+	netinc_event_group_parent(g->nn->net, event, &g->grp, g->node->ifindex, &g->up_path.peer,
+				  now - since);
+}
+
 static void group_event(struct netinc_group *grp, enum inc_event event, u32 rank)
 {
 	struct netinc_node_group *g = to_node_group(grp);
 
+	watch_parent(g, netinc_now());
 	if (event == INC_EVENT_GROUP_FORMED) {
 		netinc_node_group_find_hosts(g);
 		count_generation(g);
@@ -272,31 +302,6 @@ static bool unhash_group(struct netinc_node_group *g)
 	if (atomic_dec_and_test(&g->node->ngroups) && g->node == g->nn->edge)
 		netinc_edge_gone(g->nn);
 	return true;
-}
-
-/* Tells once that the node's parent does not answer the group, and once that it does again. */
-static void watch_parent(struct netinc_node_group *g, u64 now)
-{
-	const struct netinc_uplink *up = &g->grp.up;
-	enum inc_event event = INC_EVENT_PARENT_SILENT;
-	u64 since = up->heard;
-
-	if (netinc_group_over(&g->grp) || !g->up_path.net) {
-		g->up_silent = 0;
-		return;
-	}
-	if (g->up_silent && !up->unanswered) {
-		event = INC_EVENT_PARENT_BACK;
-		since = g->up_silent;
-		g->up_silent = 0;
-	} else if (!g->up_silent && up->heard && up->unanswered >= NETINC_SILENT_ASKED &&
-		   now - up->heard >= NETINC_SILENT_US) {
-		g->up_silent = up->heard;
-	} else {
-		return;
-	}
-	netinc_event_group_parent(g->nn->net, event, &g->grp, g->node->ifindex, &g->up_path.peer,
-				  now - since);
 }
 
 static void node_group_timer(struct timer_list *t)
