@@ -144,7 +144,7 @@ int addr_parse(const char *text, size_t len, struct addr *addr)
 		return -1;
 	memcpy(copy, text, len);
 	copy[len] = 0;
-	addr->len = 4;
+	*addr = (struct addr){ .len = 4 };
 	if (inet_pton(AF_INET, copy, addr->bytes) == 1)
 		return 0;
 	addr->len = 16;
@@ -211,7 +211,6 @@ int addrs_find(const char *text, struct addr *addrs, size_t max, size_t *n)
 	const char *dev = strchr(text, '%');
 
 	*n = 1;
-	memset(addrs, 0, sizeof(*addrs));
 	if (!addr_parse(text, dev ? (size_t)(dev - text) : strlen(text), addrs))
 		return dev ? find_dev(text, dev + 1, addrs) : 0;
 	if (!is_name(text))
@@ -312,7 +311,6 @@ size_t arg_peers(const struct arg *arg, struct addr *addrs, size_t max)
 		comma = strchr(text, ',');
 		len = strcspn(text, "%,");
 		addr_parse(text, len, &addrs[n]);
-		addrs[n].ifindex = 0;
 		if (text[len] == '%') {
 			snprintf(dev, sizeof(dev), "%.*s", (int)strcspn(text + len + 1, ","),
 				 text + len + 1);

@@ -18,6 +18,10 @@
 
 #include "pmpi.h"
 
+#if OMPI_MAJOR_VERSION != 4
+#error "the component is for Open MPI 4: libinc-mpi.so is for all of them"
+#endif
+
 struct coll_module {
 	mca_coll_base_module_t super;
 	struct pmpi_comm *c;
