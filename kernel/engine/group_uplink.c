@@ -223,7 +223,8 @@ void netinc_uplink_leave(struct netinc_group *g)
 		return;
 	send_leave(g);
 	g->up.state = NETINC_UPLINK_NONE;
-	/* what it has said of others is of then */
+	/* nor do we wait for it any more; what it has said of others is of then */
+	g->up.unanswered = 0;
 	g->up.counts_valid = false;
 }
 

@@ -195,7 +195,7 @@ static void watch_parent(struct netinc_node_group *g, u64 now)
 		event = INC_EVENT_PARENT_BACK;
 		since = g->up_silent;
 		g->up_silent = 0;
-	} else if (netinc_group_over(&g->grp)) {
+	} else if (netinc_group_over(&g->grp) || up->state == NETINC_UPLINK_NONE) {
 		g->up_silent = 0;
 		return;
 	} else if (!g->up_silent && up->heard && up->unanswered >= NETINC_SILENT_ASKED &&

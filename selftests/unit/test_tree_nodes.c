@@ -201,6 +201,31 @@ static void test_all_local(void)
 	end_tree();
 }
 
+/* A parent that says nothing does not matter to them either, and then counts as silent no more. */
+static void test_silent_parent(void)
+{
+	const struct netinc_uplink *up = &net.node[1].g.up;
+	u32 i;
+
+	begin_tree(false, 1, 1, 1, 1);
+	net.lose_from = 0;
+	net.lose = ~0u;
+	for (i = 0; i < 8; i++) {
+		join(0);
+		wait_ms(100);
+	}
+	expect(up->state == NETINC_UPLINK_ASKING && up->unanswered >= 3, "%u are unanswered",
+	       up->unanswered);
+	for (i = 0; i < RANKS; i++)
+		join(i);
+	wait_ms(50);
+	expect(net.node[1].g.state == INC_GROUP_ACTIVE && net.node[1].g.agg.root, "state %u",
+	       net.node[1].g.state);
+	expect(up->state == NETINC_UPLINK_NONE && !up->unanswered, "state %u, %u are unanswered",
+	       up->state, up->unanswered);
+	end_tree();
+}
+
 static void disagree(u32 odd, u64 block, u32 opseq);
 
 /* The parent takes no nodes, which does not matter to ranks that all come to one, and soon. */
@@ -794,7 +819,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_canonical),
 	KTAP(test_many_parts),
 	KTAP(test_many_parts_below),
-	KTAP(test_all_local),
+	KTAP(test_all_local), KTAP(test_silent_parent),
 	KTAP(test_refused), KTAP(test_stripes),
 	KTAP(test_who_is_missing),
 	KTAP(test_lowest_changes),
