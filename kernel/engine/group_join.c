@@ -435,8 +435,9 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 		return INC_REFUSE_NEXT;
 	if (!begun_fits_others(g, rank, pkt->opseq))
 		return INC_REFUSE_NEXT;
+	/* a shortage of memory passes, as a limit does not */
 	if (!link_child(g, rank, join, peer, now))
-		return INC_REFUSE_LIMIT;
+		return INC_REFUSE_BUSY;
 	rank = netinc_children_take(g, rank, pkt, join, peer);
 	m = &g->members[rank];
 	if (g->joined != joined) {
@@ -735,7 +736,7 @@ static int rebind_member(struct netinc_group *g, u32 child, const struct netinc_
 	m->peer = *peer;
 	if (!g->ops->link(g, child, peer)) {
 		m->peer = old;
-		return INC_REFUSE_LIMIT;
+		return INC_REFUSE_BUSY;
 	}
 	m->heard = now;
 	m->rebound = now;

@@ -107,7 +107,7 @@ static void test_no_path(void)
 {
 	form(0);
 	env.no_link = true;
-	expect(rebind(1, 50, 1000 + SILENCE) == INC_REFUSE_LIMIT, "no memory");
+	expect(rebind(1, 50, 1000 + SILENCE) == INC_REFUSE_BUSY, "no memory");
 	expect(!probe_by(1, 6), "it has gone");
 	expect_count(REBINDS, 0u);
 	end();
