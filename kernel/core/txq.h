@@ -3,20 +3,21 @@
 #ifndef NETINC_CORE_TXQ_H
 #define NETINC_CORE_TXQ_H
 
+#include <linux/inc.h>
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
 
 struct net;
 struct netinc_path;
 
-/*
- * Most skbs that wait: no more than one packet can rightly cause, and what others may add while
- * they are sent.
- */
-#define NETINC_TXQ_RANK		4096
-#define NETINC_TXQ_GROUP	1024
 /* of a rank: with as many no more blocks are added, and answers have the rest */
 #define NETINC_TXQ_BLOCKS	1024
+/*
+ * Most skbs that wait: no more than one packet can rightly cause, and what others may add while
+ * they are sent. A rank that moves calls all others, and joins behind that.
+ */
+#define NETINC_TXQ_RANK		(NETINC_TXQ_BLOCKS + INC_MAX_RANKS + 1024)
+#define NETINC_TXQ_GROUP	1024
 #define NETINC_TXQ_MEMBER	16	/* of each */
 
 /*
