@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Answers to the edge of this box about the ranks that live here: see node/edge.h. */
+#include <linux/mm.h>
 #include <linux/rculist.h>
+#include <linux/slab.h>
 #include "core/limits.h"
 #include "host/rank.h"
 #include "host/socket.h"
@@ -181,6 +183,52 @@ struct sock *netinc_edge_find_socket(struct netinc_net *nn, struct netinc_meetin
 	sock_hold(sk);
 	netinc_rank_put(rank);
 	return sk;
+}
+
+/* Is the rank that has asked for this tree in the same epoch still? */
+static bool is_in_epoch_of(const struct netinc_rank *rank,
+			   const struct netinc_tree_request *request)
+{
+	const struct netinc_ep *ep = &rank->ep;
+
+	lockdep_assert_held(&rank->lock);
+	return !rank->dead && ep->cfg.nonce == request->root_nonce &&
+	       ep->incarnation == request->tree.incarnation && ep->epoch == request->tree.epoch;
+}
+
+/* False: it knows others by now. */
+static bool copy_peers(struct netinc_rank *rank, const struct netinc_tree_request *request,
+		       struct netinc_peer *peers)
+{
+	const struct netinc_ep *ep = &rank->ep;
+	bool known;
+	u32 i;
+
+	spin_lock_bh(&rank->lock);
+	known = is_in_epoch_of(rank, request);
+	for (i = 0; known && i < request->tree.size; i++) {
+		peers[i] = ep->peers[i];
+		peers[i].ifindex = netinc_rank_oif(rank, &ep->peers[i]);
+	}
+	spin_unlock_bh(&rank->lock);
+	return known;
+}
+
+struct netinc_peer *netinc_edge_copy_peers(const struct netinc_tree_request *request)
+{
+	struct netinc_rank *rank = netinc_sock_rank(netinc_sk(request->payer));
+	struct netinc_peer *peers;
+
+	if (!rank)
+		return NULL;
+	peers = kvmalloc_array(request->tree.size, sizeof(*peers),
+			       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (peers && !copy_peers(rank, request, peers)) {
+		kvfree(peers);
+		peers = NULL;
+	}
+	netinc_rank_put(rank);
+	return peers;
 }
 
 struct netinc_user *netinc_edge_user(struct sock *payer)

@@ -56,10 +56,8 @@ static bool find_tree_paths(struct netinc_rank *rank)
 static bool ask_for_tree(struct netinc_rank *rank)
 {
 	const struct netinc_ep *ep = &rank->ep;
-	struct netinc_tree_request *request;
-	u32 i;
+	struct netinc_tree_request *request = kmalloc(sizeof(*request), GFP_ATOMIC | __GFP_NOWARN);
 
-	request = kmalloc(struct_size(request, peers, ep->cfg.size), GFP_ATOMIC | __GFP_NOWARN);
 	if (!request)
 		return false;
 	request->payer = rank->sk;
@@ -67,10 +65,6 @@ static bool ask_for_tree(struct netinc_rank *rank)
 	request->vrf = rank->vrf;
 	request->root_nonce = ep->cfg.nonce;
 	netinc_tree_describe(&request->tree, ep);
-	for (i = 0; i < ep->cfg.size; i++) {
-		request->peers[i] = ep->peers[i];
-		request->peers[i].ifindex = netinc_rank_oif(rank, &ep->peers[i]);
-	}
 	return netinc_edge_request_tree(rank->nn, request);
 }
 

@@ -21,8 +21,6 @@ struct netinc_tree_request {
 	u32 vrf;			/* ifindex of the VRF that the rank is in; 0: none */
 	u32 root_nonce;			/* the nonce of that rank's JOIN */
 	struct netinc_tree_cfg tree;
-	/* [tree.size]; ifindex: the interface that they are reached by; 0: as in the VRF */
-	struct netinc_peer peers[];
 };
 
 /* Functions of the node, for ranks (edge.c). */
@@ -62,6 +60,12 @@ struct netinc_user *netinc_edge_find_payer(struct netinc_net *nn, struct netinc_
  * context.
  */
 struct sock *netinc_edge_find_socket(struct netinc_net *nn, struct netinc_meeting *meeting);
+/*
+ * Where the tree's ranks are, as the one that has asked for it knows: [tree.size], for kvfree().
+ * ifindex: the interface that they are reached by; 0: as in the VRF. NULL: no memory, or that rank
+ * is not in the tree's epoch any more. In process context: they may be many.
+ */
+struct netinc_peer *netinc_edge_copy_peers(const struct netinc_tree_request *request);
 struct netinc_user *netinc_edge_user(struct sock *payer);
 struct mem_cgroup *netinc_edge_memcg(struct sock *payer);
 

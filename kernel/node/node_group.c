@@ -680,7 +680,8 @@ int netinc_node_group_create(struct netinc_node *node, const struct netinc_pendi
 	return create_group_for(node->memcg, node, pending);
 }
 
-static int init_tree_links(struct netinc_node_group *g, const struct netinc_tree_request *request)
+static int init_tree_links(struct netinc_node_group *g, const struct netinc_tree_request *request,
+			   const struct netinc_peer *peers)
 {
 	const struct netinc_tree_cfg *tree = &request->tree;
 	__be16 sport = netinc_sport(tree->job, tree->id, tree->tree, tree->stripe);
@@ -688,8 +689,8 @@ static int init_tree_links(struct netinc_node_group *g, const struct netinc_tree
 	int err = 0;
 
 	for (i = 0; i < g->nlinks && !err; i++)
-		err = netinc_path_init(&g->link[i].path, g->nn->net, &request->peers[i], sport,
-				       request->peers[i].ifindex ?: request->vrf, GROUP_GFP);
+		err = netinc_path_init(&g->link[i].path, g->nn->net, &peers[i], sport,
+				       peers[i].ifindex ?: request->vrf, GROUP_GFP);
 	return err;
 }
 
@@ -715,7 +716,8 @@ static void remove_old_tree(struct netinc_net *nn, const struct netinc_tree_requ
 	netinc_node_group_put(old);
 }
 
-static int create_tree(struct netinc_node *edge, const struct netinc_tree_request *request)
+static int create_tree(struct netinc_node *edge, const struct netinc_tree_request *request,
+		       const struct netinc_peer *peers)
 {
 	const struct netinc_tree_cfg *tree = &request->tree;
 	struct netinc_pending_group pending = { .job = tree->job,
@@ -739,13 +741,13 @@ static int create_tree(struct netinc_node *edge, const struct netinc_tree_reques
 	netinc_tree_group_cfg(tree, &cfg);
 	err = node_group_alloc(g, &cfg);
 	if (!err)
-		err = init_tree_links(g, request);
+		err = init_tree_links(g, request, peers);
 	if (err) {
 		discard_group(g);
 		return err;
 	}
 	g->root_nonce = request->root_nonce;
-	netinc_tree_begin(&g->grp, tree, request->peers, netinc_now());
+	netinc_tree_begin(&g->grp, tree, peers, netinc_now());
 	netinc_node_group_find_hosts(g);
 	return node_group_start(g);
 }
@@ -754,8 +756,10 @@ int netinc_node_group_create_tree(struct netinc_node *edge,
 				  const struct netinc_tree_request *request)
 {
 	struct mem_cgroup *old = set_active_memcg(netinc_edge_memcg(request->payer));
-	int err = create_tree(edge, request);
+	struct netinc_peer *peers = netinc_edge_copy_peers(request);
+	int err = peers ? create_tree(edge, request, peers) : -ENOENT;
 
+	kvfree(peers);
 	set_active_memcg(old);
 	return err;
 }
