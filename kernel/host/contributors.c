@@ -6,6 +6,7 @@
  */
 #include <linux/bitops.h>
 #include <linux/slab.h>
+#include "core/limits.h"
 #include "host/contributors.h"
 #include "host/rank.h"
 #include "host/op.h"
@@ -33,6 +34,27 @@ static void fill_entry(struct netinc_contributors *c, const struct netinc_op_req
 			c->ranks[i / 32] |= 1u << (i % 32);
 }
 
+/* NULL: no memory, or the limit has been met. */
+static struct netinc_contributed *contributed_alloc(struct netinc_rank *rank)
+{
+	struct netinc_contributed *known;
+
+	if (netinc_charge(rank->nn, rank->user, INC_LIMIT_SOCKET_MEMORY, sizeof(*known)))
+		return NULL;
+	known = kvzalloc(sizeof(*known), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!known)
+		netinc_uncharge(rank->nn, rank->user, INC_LIMIT_SOCKET_MEMORY, sizeof(*known));
+	return known;
+}
+
+void netinc_contributed_free(struct netinc_rank *rank, struct netinc_contributed *known)
+{
+	if (!known)
+		return;
+	kvfree(known);
+	netinc_uncharge(rank->nn, rank->user, INC_LIMIT_SOCKET_MEMORY, sizeof(*known));
+}
+
 void netinc_contributed_note(struct netinc_rank *rank, const struct netinc_op_request *req)
 {
 	u32 missing = netinc_contributed_missing(req);
@@ -41,7 +63,7 @@ void netinc_contributed_note(struct netinc_rank *rank, const struct netinc_op_re
 	if (!missing)
 		return;
 	if (!READ_ONCE(rank->contributed))
-		more = kvzalloc(sizeof(*more), GFP_KERNEL_ACCOUNT);
+		more = contributed_alloc(rank);
 	spin_lock_bh(&rank->lock);
 	if (!rank->contributed) {
 		rank->contributed = more;
@@ -53,7 +75,7 @@ void netinc_contributed_note(struct netinc_rank *rank, const struct netinc_op_re
 		known->next = (known->next + 1) % NETINC_CONTRIBUTED;
 	}
 	spin_unlock_bh(&rank->lock);
-	kvfree(more);
+	netinc_contributed_free(rank, more);
 }
 
 static const struct netinc_contributors *find_entry(const struct netinc_contributed *known,

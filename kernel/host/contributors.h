@@ -27,6 +27,8 @@ struct netinc_contributed {
 u32 netinc_contributed_missing(const struct netinc_op_request *req);
 /* A completion is about to be handed over: remember it if it is partial. Process context. */
 void netinc_contributed_note(struct netinc_rank *rank, const struct netinc_op_request *req);
+/* What has been remembered; @known NULL: nothing has. */
+void netinc_contributed_free(struct netinc_rank *rank, struct netinc_contributed *known);
 /* Those of the operation @handle, or of the last one if it is 0, to @c; 0 or -ENOENT. */
 int netinc_contributed_get(struct netinc_rank *rank, u64 handle, struct netinc_contributors *c);
 

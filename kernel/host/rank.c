@@ -679,7 +679,7 @@ static void rank_release(struct kref *ref)
 	netinc_uncharge(rank->nn, rank->user, INC_LIMIT_SOCKET_MEMORY, rank->charged);
 	atomic_dec(&rank->user->ranks);
 	kvfree(rank->ep.peers);
-	kvfree(rank->contributed);
+	netinc_contributed_free(rank, rank->contributed);
 	call_rcu(&rank->rcu, rank_free);
 	/* last: the module may go with it, which waits for the callback then */
 	sock_put(sk);

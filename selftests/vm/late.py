@@ -13,6 +13,7 @@ import time
 
 import inc_abi as abi
 from inc_abi import Job, equal, fails, test, wait_until
+from inc_limits import use
 
 RNG = random.Random(int(os.environ.get("SEED", "1")))
 HOSTS = ("h1", "h2", "h3")
@@ -240,6 +241,7 @@ def t_partial(lab, ms):
     begin = {ns: abi.counters(ns) for ns in ("sw", *HOSTS)}
     check_partial(job, job.begin((0, 1, 2), 700), 700, 0, [0, 1, 2])
     fails(errno.ENOENT, job.ranks[0].contributed)
+    memory = use("h1", "socket_memory")
     for n, k in ((1, 1), (700, 2), (30000, 3)):
         others = job.begin((0, 2), n, k)
         check_partial(job, others, n, k, [0, 2])
@@ -247,6 +249,8 @@ def t_partial(lab, ms):
         check_late(job, 1, n, k, [0, 2])
         if drops_of("sw") <= before:
             raise AssertionError("no contribution was too late")
+    # 16 sets, of a bit for each of 4096 ranks
+    equal(use("h1", "socket_memory") - memory >= 16 * 512, True, "what is remembered is charged")
     # all are in time again
     check_partial(job, job.begin((0, 1, 2), 700, 4), 700, 4, [0, 1, 2])
     late = late_of(job)
