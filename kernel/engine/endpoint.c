@@ -59,6 +59,7 @@ static u64 error_block(const struct netinc_ep *ep, const struct netinc_error *e)
 
 static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
 {
+	bool first = !ep->failing;
 	struct netinc_error e;
 
 	netinc_error_parse(body, &e);
@@ -87,7 +88,9 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 		ep->error_since = now;
 	if (ep->una != e.block) {
 		netinc_ep_complete(ep, pkt->tree, e.block);
-		netinc_ep_probe(ep, pkt->tree, now);
+		/* who lies says a lower block each time; what is due the timer asks for as well */
+		if (first || netinc_ep_take_work(ep, (u32)(ep->snd - ep->una)))
+			netinc_ep_probe(ep, pkt->tree, now);
 	}
 	netinc_ep_settle(ep, now);
 	return 0;

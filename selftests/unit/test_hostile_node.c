@@ -402,6 +402,50 @@ static void test_looks_of_control(void)
 	expect_state(INC_STATE_READY);
 }
 
+static struct netinc_pkt error_at(u64 block, struct inc_error_pkt *body)
+{
+	struct netinc_error e = { .block = block, .code = INC_ERR_MISMATCH, .resume = 1,
+				  .rank = { 0, 1 } };
+	struct netinc_pkt pkt = from_node(INC_PKT_ERROR);
+
+	netinc_error_build(body, &e);
+	pkt.psn = (u32)block;
+	return pkt;
+}
+
+/*
+ * ERROR makes a rank ask for the results before it. One of a lower block does so again, and costs
+ * what is out: it is taken in any case, but for what cannot be afforded the timer asks.
+ */
+static void test_looks_of_error(void)
+{
+	struct netinc_op a = allreduce(8 + (W - 1) * 16);
+	struct inc_error_pkt body;
+	u64 probes;
+	u32 i;
+
+	ready(100);
+	env.ep.deep = true;
+	submit_op(&a);
+	netinc_ep_buffer_begin(&env.ep, 1 + 1 + W + 1);
+	probes = env.ep.counters[INC_C_PROBES];
+	for (i = 0; i < 2; i++) {
+		expect(!control(error_at(100 + W - i, &body), &body, sizeof(body)), "ERROR %u", i);
+		expect(env.ep.work_left == 1 + (1 - i) * (1 + W), "%u: %u looks are left", i,
+		       env.ep.work_left);
+		expect_count(PROBES, probes + 1 + i);
+	}
+	env.seen = env.logged;
+	expect(!control(error_at(100 + W - 2, &body), &body, sizeof(body)), "ERROR 2");
+	expect(env.ep.error.block == 100 + W - 2 && !env.ep.work_left,
+	       "block %llu, %u looks are left", (unsigned long long)env.ep.error.block,
+	       env.ep.work_left);
+	expect_quiet();
+	env.now += 1000 * NETINC_MS;
+	netinc_ep_timer(&env.ep, env.now);
+	expect(expect_sent(INC_PKT_PROBE)->pkt.flags & INC_F_RETRANS, "it does not ask");
+}
+
 #define WINDOW	512u
 
 /* One buffer is for many ranks of this host: what honest nodes send is never too much. */
@@ -437,8 +481,8 @@ static void test_looks_of_many(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_looks_of_result), KTAP(test_looks_of_operations), KTAP(test_looks_of_control),
-	KTAP(test_looks_of_many), KTAP(test_looks_of_resent), KTAP(test_status_stamp),
-	KTAP(test_epoch_end), KTAP(test_ready_opseq),
+	KTAP(test_looks_of_error), KTAP(test_looks_of_many), KTAP(test_looks_of_resent),
+	KTAP(test_status_stamp), KTAP(test_epoch_end), KTAP(test_ready_opseq),
 	KTAP(test_ready_unbidden), KTAP(test_nack), KTAP(test_peers_behind_trees),
 	KTAP(test_loopback), KTAP(test_loopback_told),
 };
