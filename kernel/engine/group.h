@@ -515,11 +515,12 @@ void netinc_group_remove(struct netinc_group *g, u64 now);
 void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank, u64 now);
 
 /*
- * Rank @child of this run wants to go on without others, so it has seen the run fail: by itself, or
- * in another tree, where somebody is found to have left. Now it fails here, too.
+ * Rank @child of this run, which is at @peer, wants to go on without others, so it has seen the run
+ * fail: by itself, or in another tree, where somebody is found to have left. Now it fails here,
+ * too.
  */
 void netinc_group_asked_to_shrink(struct netinc_group *g, const struct inc_join *join, u32 child,
-				  u64 now);
+				  const struct netinc_peer *peer, u64 now);
 
 /* Callback of struct netinc_agg_ops: ranks disagree about the block of @slot. */
 void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b);
@@ -601,8 +602,12 @@ static inline bool netinc_group_is_branch(const struct netinc_group *g)
 }
 
 /* group_shrink.c */
-/* Is this JOIN of @child one of a member of this run, which has not failed here yet? */
-bool netinc_shrink_asked(const struct netinc_group *g, const struct inc_join *join, u32 child);
+/*
+ * Is this JOIN of @child, from @peer, one of a member of this run, which has not failed here yet?
+ * All members know the lineage that it names: which of them it is, its address says.
+ */
+bool netinc_shrink_asked(const struct netinc_group *g, const struct inc_join *join, u32 child,
+			 const struct netinc_peer *peer);
 /* Once the group has been set up: marks the members that are known not to come. */
 void netinc_shrink_init(struct netinc_group *g);
 /* Bit i of @ended: rank i of the ancestor goes on nowhere else. */

@@ -62,11 +62,11 @@ void netinc_group_remove(struct netinc_group *g, u64 now)
 }
 
 void netinc_group_asked_to_shrink(struct netinc_group *g, const struct inc_join *join, u32 child,
-				  u64 now)
+				  const struct netinc_peer *peer, u64 now)
 {
 	u32 i;
 
-	if (!netinc_shrink_asked(g, join, child))
+	if (!netinc_shrink_asked(g, join, child, peer))
 		return;
 	for (i = 0; i < g->nmembers && !g->members[i].left; i++)
 		;

@@ -49,11 +49,13 @@ static bool others_are_few(const struct netinc_group *g)
 	return 2 * others <= g->old_size;
 }
 
-bool netinc_shrink_asked(const struct netinc_group *g, const struct inc_join *join, u32 child)
+bool netinc_shrink_asked(const struct netinc_group *g, const struct inc_join *join, u32 child,
+			 const struct netinc_peer *peer)
 {
 	child = netinc_group_child(g, child);
 	return g->epoch && !netinc_group_over(g) && be32_to_cpu(join->size) == g->cfg.size &&
-	       child != NETINC_NO_RANK && g->members[child].present;
+	       child != NETINC_NO_RANK && g->members[child].present &&
+	       netinc_peer_same_host(&g->members[child].peer, peer);
 }
 
 int netinc_shrink_check(const struct netinc_group *g, const struct inc_join *join, u32 *child,

@@ -130,12 +130,13 @@ bool netinc_node_group_ended(const struct netinc_rx *rx, const struct inc_join *
 	hlist_for_each_entry_rcu(g, groups_of(rx->nn, rx->pkt.group, job), hash) {
 		if (!is_named(g, rx->pkt.group, job) || g->grp.cfg.lineage != lineage ||
 		    netinc_group_over(&g->grp) || netinc_group_is_branch(&g->grp) ||
-		    netinc_group_awaits_return(&g->grp))
+		    netinc_group_awaits_return(&g->grp) || !netinc_node_group_in_vrf(g, rx->vrf))
 			continue;
 		netinc_node_group_lock(g);
 		found = !g->dead;
 		if (found)
-			netinc_group_asked_to_shrink(&g->grp, join, rx->pkt.child, netinc_now());
+			netinc_group_asked_to_shrink(&g->grp, join, rx->pkt.child, &rx->peer,
+						     netinc_now());
 		netinc_node_group_unlock(g);
 		if (found)
 			return true;

@@ -194,6 +194,14 @@ static void test_left_again(void)
 	end();
 }
 
+/* JOIN of rank @rank, which comes from where rank @from is. */
+static void ask_to_shrink(const struct inc_join *join, u32 rank, u32 from)
+{
+	struct netinc_peer peer = peer_of(from);
+
+	netinc_group_asked_to_shrink(&env.g, join, rank, &peer, 2000);
+}
+
 /* Another tree finds that a rank has left before others; the root hears of it by who shrinks. */
 static void test_left_elsewhere(void)
 {
@@ -205,12 +213,16 @@ static void test_left_elsewhere(void)
 		env.seen = env.logged;
 		env.g.members[2].left = left;
 		j = join_of(1, 0);
-		netinc_group_asked_to_shrink(&env.g, &j, SIZE, 2000);
+		ask_to_shrink(&j, SIZE, 1);
 		j.size = cpu_to_be32(SIZE + 1);
-		netinc_group_asked_to_shrink(&env.g, &j, 1, 2000);
+		ask_to_shrink(&j, 1, 1);
 		expect(env.g.state == INC_GROUP_ACTIVE, "state %u after nonsense", env.g.state);
 		j.size = cpu_to_be32(SIZE);
-		netinc_group_asked_to_shrink(&env.g, &j, 1, 2000);
+		/* who ends the group does not put it on another one */
+		ask_to_shrink(&j, 1, 2);
+		expect(env.g.state == INC_GROUP_ACTIVE, "state %u: rank 2 says that it is rank 1",
+		       env.g.state);
+		ask_to_shrink(&j, 1, 1);
 		expect(env.g.state == INC_GROUP_FAILED && env.g.error.rank[0] == 1 + left &&
 		       !env.g.error.resume &&
 		       env.g.error.code == (left ? INC_ERR_LEFT : INC_ERR_RANK_ABORT),
@@ -219,7 +231,7 @@ static void test_left_elsewhere(void)
 		expect(netinc_group_gone(&env.g, 2) == left && !netinc_group_gone(&env.g, 1),
 		       "who has gone");
 		expect_sent(INC_PKT_ERROR, NETINC_ALL);
-		netinc_group_asked_to_shrink(&env.g, &j, 0, 2000);
+		ask_to_shrink(&j, 0, 0);
 		expect(env.g.error.rank[0] == 1 + left, "rank %u", env.g.error.rank[0]);
 		end();
 	}
