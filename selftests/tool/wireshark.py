@@ -18,6 +18,8 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 UAPI = os.path.join(TOP, "uapi/linux")
 MESSAGE = "_ws.expert.message"
 MAX_SHOWN = 10
+# Seconds in which tshark is done with a capture of so many packets, also on a busy machine.
+PATIENCE = 240
 # The filters of what is not in a structure of its own name.
 STRUCTS = {"hdr": "inc", "wait_pkt": "inc.wait", "error_pkt": "inc.error"}
 # A member, and what it is taken apart to.
@@ -52,8 +54,12 @@ def result(name, complaints):
 
 
 def tshark(*args):
-    done = subprocess.run(["tshark", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          check=False)
+    try:
+        done = subprocess.run(["tshark", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=PATIENCE, check=False)
+    except subprocess.TimeoutExpired:
+        result("tshark comes to an end", [f"tshark {' '.join(args[:2])}: not within {PATIENCE} s"])
+        sys.exit(1)
     if done.returncode:
         sys.exit(f"tshark {' '.join(args)}: {done.stderr.decode()}")
     return done.stdout.decode("utf-8", "replace").splitlines()

@@ -729,6 +729,15 @@ static void bad_bodies(void)
 	remark("body", "2 ranks, there are 1");
 	send_judged();
 
+	/* a bit for each of as many ranks would take for ever to look at */
+	begin_packet(&p, INC_PKT_JOIN);
+	p.len = fill_join(body(), 2);
+	((struct inc_join *)body())->size = cpu_to_be32(~0u);
+	memset(((struct inc_join *)body())->ranks, 0, p.len - sizeof(struct inc_join));
+	end_packet(&p);
+	remark("body", "a bitmap of 4294967295 bits takes 536870912 bytes, there are 28");
+	send_judged();
+
 	make_right(&p, INC_PKT_WAIT);
 	p.len += 4;
 	end_packet(&p);

@@ -462,9 +462,11 @@ local function captured(tvb, offset, bytes)
 	return there > 0 and tvb(offset, there) or nil
 end
 
--- The bits that are set, as runs: "0-3 7"; bit i is bit i % 32 of the big-endian word i / 32.
+-- The bits that are set, as runs: "0-3 7"; bit i is bit i % 32 of the big-endian word i / 32. Of
+-- those that a packet says it has, only what is there is looked at.
 local function runs_of_bits(range, bits)
 	local out, first = {}, nil
+	bits = math.min(bits, range:len() * 8)
 	for i = 0, bits do
 		local word = math.floor(i / 32) * 4
 		local set = i < bits and word + 4 <= range:len() and
