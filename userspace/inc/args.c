@@ -223,6 +223,13 @@ bool addr_link_local(const struct addr *addr)
 	return addr->len == 16 && addr->bytes[0] == 0xfe && (addr->bytes[1] & 0xc0) == 0x80;
 }
 
+bool addr_loopback(const struct addr *addr)
+{
+	const struct in6_addr *in6 = (const void *)addr->bytes;
+
+	return addr->len == 4 ? addr->bytes[0] == 127 : IN6_IS_ADDR_LOOPBACK(in6);
+}
+
 bool addr_unicast(const struct addr *addr)
 {
 	const struct in6_addr *in6 = (const void *)addr->bytes;

@@ -127,7 +127,7 @@ static bool read_node(const char *text, struct ask_target *at)
 	*at = (struct ask_target){ .port = (uint16_t)(b[2] << 8 | b[3]) };
 	at->addr.len = n - 4;
 	memcpy(at->addr.bytes, b + 4, (size_t)at->addr.len);
-	return at->port;
+	return at->port && addr_unicast(&at->addr) && !addr_loopback(&at->addr);
 }
 
 struct list {

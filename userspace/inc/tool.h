@@ -131,6 +131,7 @@ int addrs_find(const char *text, struct addr *addrs, size_t max, size_t *n);
 bool addr_link_local(const struct addr *addr);
 /* Can a host have it? */
 bool addr_unicast(const struct addr *addr);
+bool addr_loopback(const struct addr *addr);
 /* Asks as `inc ping` does, once, and says nothing of it; @ifindex: of a link-local address. */
 bool node_answers(const struct addr *addr, uint16_t port, uint32_t ifindex);
 /* The addresses of an ARG_ADDRS that was given; returns how many. */

@@ -89,6 +89,16 @@ static int add_own(void)
 	return err;
 }
 
+/*
+ * Whoever answers at @from may say what he likes of the node above: packets go there only if it can
+ * be the same for him and for this host. Of loopback nobody elsewhere is believed.
+ */
+static bool can_be_above(const struct addr *addr, const struct addr *from)
+{
+	return addr_unicast(addr) && !addr_link_local(addr) &&
+	       (!addr_loopback(addr) || addr_loopback(from));
+}
+
 static bool parent_of(const struct hop *h, struct ask_target *at)
 {
 	const struct inc_addr *a = &h->about.parent;
@@ -99,7 +109,7 @@ static bool parent_of(const struct hop *h, struct ask_target *at)
 	*at = (struct ask_target){ .port = ntohs(a->port) ?: ask_own_port() };
 	at->addr.len = family == 4 ? 4 : 16;
 	memcpy(at->addr.bytes, a->addr, (size_t)at->addr.len);
-	return true;
+	return can_be_above(&at->addr, &h->at.addr);
 }
 
 /* One after the other; those above are added at the end. True: some node has answered. */
