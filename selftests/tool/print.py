@@ -14,14 +14,15 @@ WANT = {
         "plain", "", '"quoted" \\ back', "tab\t newline\n bell\a escape\x1b[31m", "%s %n %d",
         "\u00e4 \u20ac \U0001f333", U + U + " lone " + U, "cut " + U + U, U + U + " overlong",
                                    U * 3,
-        "\x9bJ \xa0")],
+        "\x9bJ \xa0",
+        "\u061c\u061d \u200d\u200e\u200f\u2010", "\u2027\u2028\u202e\u202f", "\u2065\u2066\u2069\u206a")],
     "empty": [], "big": 2**64 - 1, "ms": 1500, "short_ms": 250, "us": 85, "bytes": 64 << 20,
         "odd_bytes": 1408,
     "hex": 0xbeef, "json_only": 7, "yes": True, "no": False,
 }
 LINES = ['<plain>', '<>', '<"quoted" \\ back>', '<tab? newline? bell? escape?[31m>', '<%s %n %d>',
          '<\u00e4 \u20ac \U0001f333>', '<?? lone ?>', '<cut ??>', '<?? overlong>', '<???>',
-         '<?J \xa0>']
+         '<?J \xa0>', '<?\u061d \u200d??\u2010>', '<\u2027??\u202f>', '<\u2065??\u206a>']
 TAIL = [str(2**64 - 1), '1.5s', '250ms', '85us', '64MiB', '1408B', '0000beef', 'text only', 'YES',
         '100%', '']
 
@@ -60,7 +61,7 @@ def main():
     for name in "json", "pretty":
         with open(f"{where}/{name}", encoding="utf-8") as file:
             text = file.read()
-        if json.loads(text) != WANT:
+        if json.loads(text) != WANT or re.search("[\u200e\u202e\u2066]", text):
             print(f"# {name}: {text}")
             return 1
         if (text.count("\n") == 1) != (name == "json"):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Values as text: numbers with units, and nothing that moves the cursor. */
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "text.h"
@@ -19,11 +20,31 @@ unsigned int text_utf8_len(const unsigned char *s)
 	return len;
 }
 
+/* What separates lines, or says in which direction what follows is written (UAX #9). */
+static bool turns_text(int code)
+{
+	return code == 0x61c || code == 0x200e || code == 0x200f ||
+	       (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
 int text_control(const unsigned char *s)
 {
-	if (*s < 0x20 || *s == 0x7f)
-		return *s;
-	return s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0 ? s[1] : -1;
+	int code;
+
+	if (*s < 0x80)
+		return *s < 0x20 || *s == 0x7f ? *s : -1;
+	/* those of longer sequences are none */
+	switch (text_utf8_len(s)) {
+	case 2:
+		code = (s[0] & 0x1f) << 6 | (s[1] & 0x3f);
+		break;
+	case 3:
+		code = (s[0] & 0xf) << 12 | (s[1] & 0x3f) << 6 | (s[2] & 0x3f);
+		break;
+	default:
+		return -1;
+	}
+	return code < 0xa0 || turns_text(code) ? code : -1;
 }
 
 /* Up to three digits after the point, zeros at the end left out. */

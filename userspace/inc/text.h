@@ -15,7 +15,10 @@ void text_str(const char *fmt, const char *value);
 
 /* Length of the well-formed UTF-8 sequence at @s, 0 if there is none: names may hold any byte. */
 unsigned int text_utf8_len(const unsigned char *s);
-/* The control character at @s, or -1: those of C0, DEL, and those of C1, two bytes in UTF-8. */
+/*
+ * The character at @s by which what is shown would be another text than it is, or -1: those of C0,
+ * DEL, those of C1, and what has lines begin or be written from the other side.
+ */
 int text_control(const unsigned char *s);
 
 #endif
