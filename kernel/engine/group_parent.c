@@ -60,6 +60,9 @@ static int parent_error(struct netinc_group *g, const struct netinc_pkt *pkt, co
 		return -INC_C_DROP_MALFORMED;
 	/* the parent has lost its own, and with that results that were to come */
 	if (g->state == INC_GROUP_FAILED && (s64)(e.block - g->error.block) < 0) {
+		/* who lies says a lower block each time, which all children are told */
+		if (!netinc_agg_take_work(&g->agg, g->nmembers))
+			return -INC_C_DROP_WORK;
 		end_at(g, e.block);
 		return 0;
 	}

@@ -183,10 +183,40 @@ static int up_rx_segment(struct netinc_node_group *g, struct netinc_rx *rx, u64 
 	return netinc_group_result(&g->grp, &rx->pkt, &pay, now);
 }
 
+/* As at ranks, a segment for which nothing is looked at costs a look all the same. */
+static void up_rx_counted(struct netinc_node_group *g, struct netinc_rx *rx, u64 now)
+{
+	u32 left = g->grp.agg.work_left;
+	int err;
+
+	err = is_for(g, rx) ? up_rx_segment(g, rx, now) : -INC_C_DROP_NO_GROUP;
+	if (err)
+		netinc_rx_dropped(rx, g->grp.cfg.id, -err);
+	else
+		rx->used = true;
+	if (g->grp.agg.work_left == left)
+		netinc_agg_take_work(&g->grp.agg, 1);
+}
+
+static void up_rx_segments(struct netinc_node_group *g, struct netinc_rx *rx, u64 now)
+{
+	int got, why;
+
+	do {
+		g->rx_left = DIV_ROUND_UP(rx->left, rx->seg_size) + 1;
+		up_rx_counted(g, rx, now);
+		got = netinc_rx_next(rx);
+	} while (got > 0 && g->grp.agg.work_left);
+	if (!got)
+		return;
+	why = got < 0 ? -got : INC_C_DROP_WORK;
+	netinc_count(g->grp.counters, why);
+	netinc_rx_dropped(rx, g->grp.cfg.id, why);
+}
+
 static void group_rx(struct netinc_node_group *g, struct netinc_rx *rx)
 {
 	u64 begin = ktime_get_ns(), now, spent;
-	int err, got = 1;
 	u32 work;
 
 	netinc_node_group_lock(g);
@@ -202,18 +232,7 @@ static void group_rx(struct netinc_node_group *g, struct netinc_rx *rx)
 	g->grp.counters[INC_C_RX_BYTES] += netinc_rx_bytes(rx);
 	g->grp.counters[INC_C_RX_SKBS]++;
 	g->grp.counters[INC_C_CONGESTED] += rx->ce;
-	do {
-		g->rx_left = DIV_ROUND_UP(rx->left, rx->seg_size) + 1;
-		err = is_for(g, rx) ? up_rx_segment(g, rx, now) : -INC_C_DROP_NO_GROUP;
-		if (err)
-			netinc_rx_dropped(rx, g->grp.cfg.id, -err);
-		else
-			rx->used = true;
-	} while ((got = netinc_rx_next(rx)) > 0);
-	if (got < 0) {
-		netinc_count(g->grp.counters, -got);
-		netinc_rx_dropped(rx, g->grp.cfg.id, -got);
-	}
+	up_rx_segments(g, rx, now);
 	rx->work -= work - g->grp.agg.work_left;
 	netinc_fold_end(g);
 out:

@@ -159,7 +159,7 @@ static struct frame as_parent(u8 type)
 					.cookie = g->up.down_cookie } };
 }
 
-static int say_error(u64 block, u32 psn, u16 code, u32 resume)
+static struct frame error_frame(u64 block, u32 psn, u16 code, u32 resume)
 {
 	struct netinc_error e = { .block = block, .code = code, .resume = resume, .opseq = 1,
 				  .rank = { 0, 1 } };
@@ -168,6 +168,13 @@ static int say_error(u64 block, u32 psn, u16 code, u32 resume)
 	f.pkt.psn = psn;
 	f.pkt.len = sizeof(struct inc_error_pkt);
 	netinc_error_build((void *)f.body, &e);
+	return f;
+}
+
+static int say_error(u64 block, u32 psn, u16 code, u32 resume)
+{
+	struct frame f = error_frame(block, psn, code, resume);
+
 	return at_node(&net.node[1], &f);
 }
 
@@ -202,6 +209,32 @@ static void test_lower_error(void)
 	pump();
 	expect(net.told[0].error.block == 1 && net.node[2].g.error.block == 1, "block %llu",
 	       (unsigned long long)net.told[0].error.block);
+	end_tree();
+}
+
+/* Each lower block is told to all children, which costs a look for each of them. */
+static void test_looks_of_error(void)
+{
+	struct netinc_group *g = &net.node[1].g;
+	u64 last, block;
+	struct frame f;
+	u32 told = 0;
+
+	form_tree(false, 1, 2, 1, 2);
+	reduce(0, 0);
+	last = g->agg.una + g->agg.window;
+	expect(!say_error(last, (u32)last, INC_ERR_RANK_DEAD, 0), "the first one");
+	pump();
+	netinc_group_buffer_begin(g);
+	g->agg.work_left = 2 * g->nmembers + 1;
+	for (block = last - 1; block != g->agg.una; block--) {
+		f = error_frame(block, (u32)block, INC_ERR_RANK_DEAD, 0);
+		told += !netinc_group_from_parent(g, &f.pkt, f.body, net.now);
+	}
+	expect(g->nmembers == 2 && told == 2 && g->agg.work_left == 1, "%u are told, %u are left",
+	       told, g->agg.work_left);
+	expect(g->error.block == last - 2, "block %llu", (unsigned long long)g->error.block);
+	expect(!say_error(g->agg.una, (u32)g->agg.una, INC_ERR_RANK_DEAD, 0), "the next buffer");
 	end_tree();
 }
 
@@ -631,7 +664,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_ready_wrong),
 	KTAP(test_order_said), KTAP(test_order_denied),
 	KTAP(test_lying_errors),
-	KTAP(test_lower_error),
+	KTAP(test_lower_error), KTAP(test_looks_of_error),
 	KTAP(test_lying_results),
 	KTAP(test_error_at_result),
 	KTAP(test_ready_opseq),
