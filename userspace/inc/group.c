@@ -41,9 +41,11 @@ static bool process_name(uint32_t pid, char *name, size_t size)
 	file = proc_is_own() ? fopen(path, "re") : NULL;
 	if (!file)
 		return false;
+	/* it may have ended since it was opened */
 	ok = fgets(name, (int)size, file);
 	fclose(file);
-	name[strcspn(name, "\n")] = 0;
+	if (ok)
+		name[strcspn(name, "\n")] = 0;
 	return ok;
 }
 
