@@ -208,9 +208,12 @@ static struct netinc_node_group *shrunk_for(const struct netinc_node *node,
 {
 	u64 lineage = be64_to_cpu(join->lineage), job = be64_to_cpu(join->job);
 	u8 stripe = netinc_join_stripe(join);
-	struct netinc_node_group *g = netinc_node_group_find_shrunk(rx->nn, job, rx->pkt.group,
-									     lineage);
+	struct netinc_node_group *g;
 
+	/* no group has failed that is called so; those that follow none are not looked at */
+	if (!lineage)
+		return NULL;
+	g = netinc_node_group_find_shrunk(rx->nn, job, rx->pkt.group, lineage);
 	if (g && g->node == node && netinc_node_group_in_vrf(g, rx->vrf))
 		return g;
 	/* this box may be several nodes: one of them decides */

@@ -218,6 +218,16 @@ def t_bad_join(lab):
     lab.work()
 
 
+@test("join: who asks to go on without others in a group of no lineage learns of no group")
+def t_shrink_of_none(lab):
+    for group in lab.group, lab.group ^ 0x490:
+        challenged(lab, "h4", group, 0, 3, 99, flags=w.JOIN_SHRINK)
+        refused(lab, "h4", group, w.SIZE, 0)
+    equal(abi.groups("sw"), [lab.group], "groups at the node")
+    lab.audit()
+    lab.work()
+
+
 def stripe_is_there(lab, group, index):
     """Asks for it as ranks do, again and again: h4 may have all the groups that it may for now."""
     challenged(lab, "h4", group, 0, 2, 99, policy=w.stripe(index, 2))

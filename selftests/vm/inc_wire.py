@@ -23,7 +23,7 @@ I32, F32, SUM = 3, 11, 1
 NO_NODE, UNKNOWN, RANK_TAKEN, SIZE, KEY, LIMIT, BUSY, BLOCK, MOVED, NOT_COME, OUT, TENANT, QUOTA, NEXT, TREE, \
     ORDER, STRIPES = range(1, 18)                                                    # enum inc_refuse_code
 MAX_HEIGHT, STALE = 8, 0x80                                         # inc_join.below
-JOIN_REBIND = 0x08                                                  # inc_join.flags
+JOIN_SHRINK, JOIN_REBIND = 0x01, 0x08                               # inc_join.flags
 JOIN_STRIPE_SHIFT = 2                                               # inc_join.late_policy
 NO_FALLBACK, STANDBY, EDGE = range(3)                               # enum inc_fallback
 MIN_BODY = {PROBE: 8, STATUS: 16, ERROR: 96, JOIN: 80, CHALLENGE: 16, WAIT: 16, READY: 168,
