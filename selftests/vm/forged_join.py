@@ -229,8 +229,12 @@ def t_shrink_of_none(lab):
 
 
 def stripe_is_there(lab, group, index):
-    """Asks for it as ranks do, again and again: h4 may have all the groups that it may for now."""
-    challenged(lab, "h4", group, 0, 2, 99, policy=w.stripe(index, 2))
+    """
+    Asks for it as ranks do, again and again: h4 may have all the groups that it may for now. And
+    for those before it, which are gone if nobody does.
+    """
+    for i in range(index + 1):
+        challenged(lab, "h4", group, 0, 2, 99, policy=w.stripe(i, 2))
     return abi.groups("sw").count(group) == index + 1
 
 
