@@ -983,6 +983,25 @@ static void test_part_fails(void)
 	expect(!req.handle && !striped.parts && !striped.under_way, "it is not over");
 }
 
+/* What does not begin, as there are too many, leaves nothing, however it was called. */
+static void test_too_many(void)
+{
+	struct inc_args args = { .coll = INC_COLL_BARRIER };
+	struct inc_request req;
+
+	begin_striped();
+	expect(!inc_prepare(&striped, &args, &req), "%s", inc_errmsg(&striped));
+	striped.under_way = MOST_OPS;
+	expect(inc_start(&req) == -EAGAIN && req.parts, "a prepared one stays: %d", req.result);
+	expect(!inc_release(&req) && !striped.parts, "it is not over");
+	expect(inc_ibarrier(&striped, &req) == -EAGAIN && !striped.parts, "inc_ibarrier");
+	expect(inc_barrier(&striped) == -EAGAIN && !striped.parts, "inc_barrier");
+	expect(inc_collective_for(&striped, &args, &req, 5) == -EAGAIN && !striped.parts &&
+	       !req.parts, "inc_collective_for");
+	expect(striped.under_way == MOST_OPS && !kernel.submits, "%d", striped.under_way);
+	striped.under_way = 0;
+}
+
 static void striped_text(const char *what, const char *text)
 {
 	const char *got = inc_errmsg(&striped);
@@ -1019,6 +1038,7 @@ static void test_part_texts(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_cut), KTAP(test_turns), KTAP(test_part_fails), KTAP(test_part_texts),
+	KTAP(test_too_many),
 	KTAP(test_buffers), KTAP(test_counts), KTAP(test_alltoall_in_place),
 	KTAP(test_alltoall_from_nothing), KTAP(test_requests), KTAP(test_partial),
 	KTAP(test_refused), KTAP(test_unsupported), KTAP(test_options),

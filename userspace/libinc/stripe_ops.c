@@ -331,6 +331,8 @@ int inc_parts_start(struct inc_request *req)
 	if (__atomic_add_fetch(&group->under_way, 1, __ATOMIC_RELAXED) > MOST_OPS) {
 		__atomic_sub_fetch(&group->under_way, 1, __ATOMIC_RELAXED);
 		req->result = inc_fail(group, -EAGAIN, "%d operations are under way", MOST_OPS);
+		if (!req->prepared)
+			inc_parts_drop(req);
 		return req->result;
 	}
 	pthread_mutex_lock(&group->order);
