@@ -11,9 +11,11 @@
 
 static int fake_socket(int family, int type, int protocol);
 static int fake_connect(int fd, const struct sockaddr *addr, socklen_t len);
+static int fake_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
 
 #define socket fake_socket
 #define connect fake_connect
+#define getsockopt fake_getsockopt
 #include "../../userspace/libinc/text.c"
 #include "../../userspace/libinc/launcher.c"
 #include "../../userspace/libinc/format.c"
@@ -25,6 +27,7 @@ static int fake_connect(int fd, const struct sockaddr *addr, socklen_t len);
 #include "../../userspace/libinc/split.c"
 #undef socket
 #undef connect
+#undef getsockopt
 #include "ktap.h"
 
 static int peer;	/* of the last socket */
@@ -97,6 +100,18 @@ static int fake_connect(int fd, const struct sockaddr *addr, socklen_t len)
 	errno = nasked < ARRAY_SIZE(answers) ? answers[nasked] : 0;
 	nasked++;
 	return errno ? -1 : 0;
+}
+
+/* What the kernel knows of the rank whose socket this is; of others it is not asked. */
+static int known = -1;
+static struct inc_info knows;
+
+static int fake_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
+{
+	if (level != SOL_INC || fd != known)
+		return getsockopt(fd, level, name, value, len);
+	memcpy(value, &knows, sizeof(knows));
+	return 0;
 }
 
 static struct inc_group *join(void)
@@ -365,10 +380,52 @@ static void test_bad_timeout(void)
 	close(peer);
 }
 
+/* Nothing can be written to it: its rank has not joined yet. */
+static void fill_socket(int fd)
+{
+	char bytes[1024] = "";
+
+	while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	expect(errno == EAGAIN, "send: %s", strerror(errno));
+}
+
+/* One stripe has joined, and is over before the other one has: the join ends, as this says. */
+static void expect_over(uint16_t code, uint32_t rank, int err, const char *text)
+{
+	const struct inc_join_opts opts = { .group = 1, .rank = 1, .size = 2, .stripes = 2 };
+	struct inc_group *group;
+
+	expect(!inc_join_start(&group, &opts), "%s", inc_errmsg(NULL));
+	fill_socket(group->stripe[1]->fd);
+	knows = (struct inc_info){ .state = INC_STATE_READY };
+	known = group->stripe[0]->fd;
+	expect(inc_join_poll(group, 0) == -EAGAIN && inc_join_poll(group, 20) == -ETIMEDOUT,
+	       "one has not joined: %s", inc_errmsg(group));
+	/* its descriptor keeps poll() from waiting */
+	expect(!inc_cancel(group->stripe[0]) && inc_join_poll(group, 20) == -ETIMEDOUT,
+	       "no limit: %s", inc_errmsg(group));
+	knows.state = INC_STATE_FAILED;
+	knows.error = (struct inc_error_info){ .code = code, .rank = { rank, ~0U } };
+	expect(inc_join_poll(group, 20) == err && strstr(inc_errmsg(group), text) &&
+	       strstr(inc_errmsg(group), "(stripe 0 of 2)"), "%s", inc_errmsg(group));
+	known = -1;
+	inc_abort(group);
+	close(peer);
+}
+
+static void test_stripe_is_over(void)
+{
+	expect_over(INC_ERR_RANK_ABORT, 0, -ECONNRESET, "rank 1 of 2: rank 0 has ended");
+	expect_over(INC_ERR_RANK_ABORT, 1, -ECANCELED, "rank 1 has ended");
+	expect_over(INC_ERR_NODE_GONE, ~0U, -EHOSTDOWN, "the node was removed");
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_abort), KTAP(test_abort_after_fork), KTAP(test_leave_after_fork),
 	KTAP(test_abort_by_child), KTAP(test_close_on_fork), KTAP(test_abort_without_socket),
 	KTAP(test_places), KTAP(test_texts), KTAP(test_bad_timeout),
+	KTAP(test_stripe_is_over),
 };
 
 int main(int argc, char **argv)

@@ -267,7 +267,7 @@ int inc_launcher(struct inc_launch *launch);
  * argument, or the group has another size. -EBUSY: the group's last run has not ended. -EDOM:
  * canonical order (@order) would take too many parts. -EOPNOTSUPP: other ranks come to other nodes,
  * and the node above them takes no nodes. -EPROTOTYPE: other ranks have joined with another number
- * of stripes.
+ * of stripes. -ECONNRESET, -EHOSTDOWN: a stripe that had joined has ended before the others have.
  * Where the node has a parent, what that says of the node is said of the rank, too.
  * On failure *@out is NULL, and inc_errmsg(NULL) has the text.
  */

@@ -68,6 +68,42 @@ int inc_join_targets(struct inc_group **out, const struct inc_target *to, unsign
 	return ret;
 }
 
+/* Why a stripe that was there is over: what an operation of it would end with, and the text. */
+static int why_over(const struct inc_group *group, struct inc_group *stripe,
+		    const struct inc_info *info)
+{
+	const struct inc_error_info *error = &info->error;
+	int err = -ECONNRESET;
+	char text[256] = "";
+
+	if (error->code == INC_ERR_NODE_DEAD || error->code == INC_ERR_NODE_GONE)
+		err = -EHOSTDOWN;
+	else if (error->code == INC_ERR_RANK_ABORT && error->rank[0] == inc_rank(group))
+		err = -ECANCELED;
+	inc_append_cause(text, sizeof(text), error, NULL);
+	return inc_fail(stripe, err, "join group %u as rank %u of %u: %s", inc_group_id(group),
+			inc_rank(group), inc_size(group), text);
+}
+
+/*
+ * The others of a stripe that has joined and is over will not come any more, and its descriptor
+ * would keep who polls from waiting. 0: there is none.
+ */
+static int look_at_joined(struct inc_group *group)
+{
+	struct inc_info info;
+
+	for (unsigned int i = 0; i < group->nstripes; i++) {
+		struct inc_group *stripe = group->stripe[i];
+
+		if (!stripe->joined || inc_ask_info(stripe, &info) ||
+		    info.state != INC_STATE_FAILED)
+			continue;
+		return inc_stripe_failed(group, stripe, why_over(group, stripe, &info));
+	}
+	return 0;
+}
+
 /* One look at each: -EAGAIN as long as one has not joined and none has failed. */
 static int look_at_joins(struct inc_group *group)
 {
@@ -84,7 +120,7 @@ static int look_at_joins(struct inc_group *group)
 		else
 			watch_stripe(group, stripe, EPOLL_CTL_MOD, 0);
 	}
-	return all;
+	return all ? look_at_joined(group) ?: all : 0;
 }
 
 static int join_timed_out(struct inc_group *group)
@@ -100,19 +136,21 @@ static int join_timed_out(struct inc_group *group)
 int inc_stripes_join_poll(struct inc_group *group, int64_t deadline, bool look)
 {
 	struct pollfd pfd = { .fd = group->fd, .events = POLLIN };
+	bool over;
 	int ret;
 
 	for (;;) {
+		/* whether or not poll() has waited */
+		over = !inc_left_ms(deadline);
 		ret = look_at_joins(group);
 		if (ret != -EAGAIN)
 			break;
 		if (look)
 			return -EAGAIN;
-		ret = poll(&pfd, 1, inc_left_ms(deadline));
-		if (ret < 0 && errno != EINTR)
-			return inc_fail(group, -errno, "poll: %s", inc_strerror(errno));
-		if (!ret)
+		if (over)
 			return join_timed_out(group);
+		if (poll(&pfd, 1, inc_left_ms(deadline)) < 0 && errno != EINTR)
+			return inc_fail(group, -errno, "poll: %s", inc_strerror(errno));
 	}
 	if (ret)
 		return ret;
