@@ -12,10 +12,12 @@
 static int fake_socket(int family, int type, int protocol);
 static int fake_connect(int fd, const struct sockaddr *addr, socklen_t len);
 static int fake_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
+static int fake_getsockname(int fd, struct sockaddr *addr, socklen_t *len);
 
 #define socket fake_socket
 #define connect fake_connect
 #define getsockopt fake_getsockopt
+#define getsockname fake_getsockname
 #include "../../userspace/libinc/text.c"
 #include "../../userspace/libinc/launcher.c"
 #include "../../userspace/libinc/format.c"
@@ -28,6 +30,7 @@ static int fake_getsockopt(int fd, int level, int name, void *value, socklen_t *
 #undef socket
 #undef connect
 #undef getsockopt
+#undef getsockname
 #include "ktap.h"
 
 static int peer;	/* of the last socket */
@@ -111,6 +114,19 @@ static int fake_getsockopt(int fd, int level, int name, void *value, socklen_t *
 	if (level != SOL_INC || fd != known)
 		return getsockopt(fd, level, name, value, len);
 	memcpy(value, &knows, sizeof(knows));
+	return 0;
+}
+
+/* Where it is joined. */
+static int fake_getsockname(int fd, struct sockaddr *addr, socklen_t *len)
+{
+	struct sockaddr_inc at = { .sinc_parent_family = knows.parent_family,
+				   .sinc_parent_port = knows.parent_port, .sinc_scope_id = 3 };
+
+	if (fd != known)
+		return getsockname(fd, addr, len);
+	memcpy(at.sinc_parent, knows.parent, sizeof(at.sinc_parent));
+	memcpy(addr, &at, sizeof(at));
 	return 0;
 }
 
@@ -421,11 +437,52 @@ static void test_stripe_is_over(void)
 	expect_over(INC_ERR_NODE_GONE, ~0U, -EHOSTDOWN, "the node was removed");
 }
 
+/* Joins at the default parent of the netns, which is this one, and is there, or has moved. */
+static struct inc_group *join_default(enum inc_placement placement)
+{
+	const struct inc_join_opts opts = { .group = 1, .size = 2 };
+	struct inc_group *group = NULL;
+
+	expect(!inc_join_start(&group, &opts), "%s", inc_errmsg(NULL));
+	knows = (struct inc_info){ .state = INC_STATE_READY, .parent_family = AF_INET,
+				   .parent_port = htons(INC_PORT), .parent = { 192, 0, 2, 9 },
+				   .placement = placement };
+	known = group->fd;
+	expect(!inc_join_poll(group, 0), "%s", inc_errmsg(group));
+	return group;
+}
+
+/* A group that is made of one meets at its node, whatever the default of the netns is by then. */
+static void test_default_parent(void)
+{
+	struct inc_group *group = join_default(INC_PLACEMENT_NODE), *new;
+	struct inc_split_offer offers[2];
+	struct sockaddr_inc *to = &asked[0];
+
+	expect(!inc_split_offer(group, 0, 0, &offers[0]), "%s", inc_errmsg(group));
+	offers[1] = offers[0];
+	known = -1;
+	nasked = 0;
+	expect(!inc_split_start(&new, group, offers), "%s", inc_errmsg(group));
+	expect(nasked == 1 && to->sinc_parent_family == AF_INET && to->sinc_parent[3] == 9 &&
+	       to->sinc_parent_port == htons(INC_PORT) && to->sinc_scope_id == 3,
+	       "it asks %u.%u.%u.%u", to->sinc_parent[0], to->sinc_parent[1], to->sinc_parent[2],
+	       to->sinc_parent[3]);
+	inc_abort(new);
+	inc_abort(group);
+	close(peer);
+	group = join_default(INC_PLACEMENT_EDGE);
+	expect(!group->addr.sinc_parent_family, "where it is for now is none");
+	known = -1;
+	inc_abort(group);
+	close(peer);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_abort), KTAP(test_abort_after_fork), KTAP(test_leave_after_fork),
 	KTAP(test_abort_by_child), KTAP(test_close_on_fork), KTAP(test_abort_without_socket),
 	KTAP(test_places), KTAP(test_texts), KTAP(test_bad_timeout),
-	KTAP(test_stripe_is_over),
+	KTAP(test_stripe_is_over), KTAP(test_default_parent),
 };
 
 int main(int argc, char **argv)

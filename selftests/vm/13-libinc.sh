@@ -36,6 +36,10 @@ split_stripes() {
 	INC_STRIPES=2 run_ranks 4 "$api" split && tested split 4
 }
 
+split_default() {
+	NODE=$INC_NODE4 run_ranks 2 "$api" split_default && tested split_default
+}
+
 # What meets at the edge has no node: each new group is at the host of its own rank 0.
 split_at_edge() {
 	INC_PARENT=edge:10.7.0.1 run_ranks 4 "$api" split && tested split 4
@@ -157,6 +161,7 @@ check "bad arguments" tested arguments
 check "the first of several operations, and all" tested wait_any
 check "both ranks end well" both_end_well
 check "groups made of a group" split_at_node
+check "groups made of a group, and another default parent" split_default
 check "two stripes: all of that" two_stripes
 check "two stripes: groups made of a group" split_stripes
 check "groups made of a group that has no node" split_at_edge

@@ -14,6 +14,7 @@ import mmap
 import os
 import select
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -446,6 +447,22 @@ def test_split():
     leave(copy)
     expect("colour -5", lib.inc_split(c.byref(copy), group, -5, 0, 0), -errno.EINVAL)
     expect_text(text(group), "colour -5: expected 0..")
+    leave(group)
+
+
+def test_split_default():
+    """A group that is made of one meets at its node, though the default has become another one."""
+    group = join()
+    node = os.environ["NODE"]
+    if not RANK:
+        subprocess.run(["inc", "parent", "set", "10.7.0.2"], check=True)
+    copy = c.c_void_p()
+    try:
+        expect("inc_dup", lib.inc_dup(c.byref(copy), group, 20000), 0)
+    finally:
+        subprocess.run(["inc", "parent", "set", node], check=True)
+    expect("the sum of the copy", sum_of(copy, 1 << RANK), (1 << SIZE) - 1)
+    leave(copy)
     leave(group)
 
 

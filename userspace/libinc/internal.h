@@ -43,6 +43,7 @@ struct inc_group {
 	bool closes;			/* children do not get the socket: in a list of join.c */
 	struct inc_group *next;
 	struct sockaddr_inc addr;	/* as given to connect(); rank and size are those of now */
+	bool by_default;		/* its parent is what the netns had when it was joined */
 	uint8_t key[INC_KEY_LEN];	/* as given to setsockopt(), for inc_split(); zeros: none */
 	struct inc_place places[INC_MAX_PLACES];	/* of a parent that was given by its name */
 	unsigned int nplaces, place;	/* place: which of them is tried, or was joined */

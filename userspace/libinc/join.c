@@ -187,7 +187,7 @@ static void parent_text(const struct inc_group *group, const struct inc_info *in
 			inc_append(buf, len, "%s%s", i ? ", then " : "",
 				   inet_ntop(group->places[i].family, group->places[i].addr, one,
 					     sizeof(one)));
-	} else if (addr->sinc_parent_family) {
+	} else if (addr->sinc_parent_family && !group->by_default) {
 		inc_format_parent(buf, len, addr->sinc_parent_family, addr->sinc_parent,
 				  ntohs(addr->sinc_parent_port));
 	} else if (!info->parent_family && !inc_parent_get(&parent)) {
@@ -473,6 +473,24 @@ static int set_blocking(struct inc_group *group, bool blocking)
 	return 0;
 }
 
+/* Which one the default is: groups that are made of this one meet there, also if it changes. */
+static void note_default(struct inc_group *group)
+{
+	struct sockaddr_inc *addr = &group->addr, at;
+	socklen_t len = sizeof(at);
+	struct inc_info info;
+
+	if (addr->sinc_parent_family || inc_ask_info(group, &info) ||
+	    info.placement != INC_PLACEMENT_NODE ||
+	    getsockname(group->fd, (struct sockaddr *)&at, &len) < 0)
+		return;
+	addr->sinc_parent_family = at.sinc_parent_family;
+	addr->sinc_parent_port = at.sinc_parent_port;
+	addr->sinc_scope_id = at.sinc_scope_id;
+	memcpy(addr->sinc_parent, at.sinc_parent, sizeof(addr->sinc_parent));
+	group->by_default = true;
+}
+
 /*
  * How the join has ended, which poll() has seen. -EINPROGRESS: not at this place, and one at
  * another has begun.
@@ -494,6 +512,7 @@ static int join_done(struct inc_group *group)
 		return inc_join_failed(group, -err);
 	/* not for what inc_shrink() asks */
 	set_patience(group, 0);
+	note_default(group);
 	ret = set_blocking(group, true);
 	group->joined = !ret;
 	return ret;

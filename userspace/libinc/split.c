@@ -25,7 +25,7 @@ struct offer {
 	/* random: the rest is for a group of which this is rank 0 */
 	uint64_t job;
 	uint32_t group;
-	uint16_t family;	/* of @parent; 0: everybody's own parent, as of the group split */
+	uint16_t family;	/* of @parent; 0: everybody's own parent, that of the group split */
 	uint16_t port;
 	uint8_t parent[16];
 	uint8_t resv[16];	/* 0 */
