@@ -139,11 +139,13 @@ static int read_lines(FILE *file)
 	char before[sizeof(error_context)], *line = NULL;
 	int number = 0, err = 0;
 	size_t size = 0;
+	ssize_t len;
 
 	memcpy(before, error_context, sizeof(before));
-	while (!err && getline(&line, &size, file) >= 0) {
+	while (!err && (len = getline(&line, &size, file)) >= 0) {
 		snprintf(error_context, sizeof(error_context), "plan: line %d: ", ++number);
-		err = batch_line(line, take_line);
+		err = strlen(line) == (size_t)len ? batch_line(line, take_line) :
+		      usage_error("a NUL in the line: expected text");
 	}
 	free(line);
 	memcpy(error_context, before, sizeof(before));
