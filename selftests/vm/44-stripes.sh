@@ -17,6 +17,7 @@
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
+VM=$(cd "$(dirname "$0")" && pwd)
 OPS=${OPS:-25}
 SPINES=10.255.0.1,10.255.0.2
 EXTRA_NETNS=(s1 s2 l1 l2)
@@ -267,6 +268,23 @@ one_waits() {
 	[ "$(inc -n h1 -j group show | tr -d ' \n' | grep -o '"state":"waiting"' | wc -l)" = 2 ]
 }
 
+# One stripe ends before the other one has formed, which nobody would come for any more: the rank
+# that waits is told at once, and has not been busy.
+half_formed() {
+	local pid ret=0 begin=$SECONDS
+
+	INC_GROUP_NR=$((INC_GROUP_NR + 1))
+	INC_GROUP=$INC_GROUP_NR INC_RANK=0 INC_SIZE=2 in_ns h1 \
+		inc-allreduce --type i32 --count 10 --timeout 60000 >"$INC_TMP/half" 2>&1 &
+	pid=$!
+	in_ns h3 python3 -s -S "$VM/half_striped.py" "$INC_GROUP_NR" || ret=1
+	! wait "$pid" || ret=1
+	cat "$INC_TMP/half"
+	grep -q "rank 1 has ended the group.*(stripe 0 of 2)" "$INC_TMP/half" &&
+		expect "seconds until it was told" $((SECONDS - begin)) -lt 30 &&
+		wait_for 60 no_groups_anywhere && return "$ret"
+}
+
 # While a group works, one who says that it is another of its ranks' kind changes nothing.
 liar() {
 	local ret=0 mine
@@ -366,6 +384,7 @@ check "each spine has half of it" halves
 check "events say which stripe it is" stripes_of_events
 check "inc-coll --errors is refused" errors_refused
 check "another number of stripes is refused" disagreement
+check "a stripe ends before the other one has formed" half_formed
 check "a liar changes nothing" liar
 check "a rank is killed: all hear of it" killed
 check "ranks disagree about a long operation" disagree 100000 1
