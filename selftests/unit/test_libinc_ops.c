@@ -40,6 +40,9 @@ static struct {
 	int fail;		/* errno of the next ioctl */
 	int interrupted;	/* waits that end with EINTR */
 	int timeouts;		/* waits with a limit that end with ETIMEDOUT */
+	int64_t now;		/* ms */
+	int64_t lasted;		/* so long does a wait last that ends with EINTR */
+	int64_t limit;		/* of the last wait */
 	int cancels;		/* times that the group has been ended */
 	int submits, waits;
 	uint64_t busy;		/* handle under way: INC_IOC_WAIT says EAGAIN */
@@ -67,12 +70,14 @@ int inc_fd(const struct inc_group *g)
 
 int64_t inc_now_ms(void)
 {
-	return 0;
+	return kernel.now;
 }
 
 int inc_left_ms(int64_t deadline)
 {
-	return deadline < 0 ? -1 : deadline;
+	if (deadline < 0)
+		return -1;
+	return deadline > kernel.now ? deadline - kernel.now : 0;
 }
 
 int inc_cancel(struct inc_group *g)
@@ -195,12 +200,15 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 	if (request == INC_IOC_SUBMIT)
 		return 0;
 	kernel.waits += request == INC_IOC_WAIT;
+	kernel.limit = (request == INC_IOC_WAIT ? wait : &both->wait)->timeout_ms;
 	errno = kernel.busy ? EAGAIN : EINTR;
-	if (kernel.busy || kernel.interrupted-- > 0)
+	if (kernel.busy || kernel.interrupted-- > 0) {
+		kernel.now += kernel.lasted;
 		return -1;
+	}
 	kernel.interrupted = 0;
 	errno = ETIMEDOUT;
-	if ((request == INC_IOC_WAIT ? wait : &both->wait)->timeout_ms > 0 && kernel.timeouts-- > 0)
+	if (kernel.limit > 0 && kernel.timeouts-- > 0)
 		return -1;
 	if (request == INC_IOC_WAIT)
 		wait->completion = kernel.done;
@@ -635,6 +643,32 @@ static void test_timeout(void)
 	expect(!inc_set_timeout(&group, 0), "no limit");
 }
 
+/* What is left of a limit when a signal has come is waited for, and no more. */
+static void test_timeout_after_signals(void)
+{
+	const struct inc_args args = { .coll = INC_COLL_BARRIER };
+	struct inc_request req;
+
+	reset();
+	kernel.lasted = 150;
+	kernel.interrupted = 2;
+	kernel.timeouts = 1;
+	expect(inc_collective_for(&group, &args, &req, 400) == -ETIMEDOUT && req.handle, "%s",
+	       inc_errmsg(&group));
+	expect(kernel.limit == 100, "%d ms more", (int)kernel.limit);
+	expect(!strcmp(inc_errmsg(&group),
+		       "operation 1 has not ended within 400 ms, waiting for rank 2"), "%s",
+	       inc_errmsg(&group));
+	kernel.interrupted = 1;
+	kernel.timeouts = 1;
+	expect(inc_wait(&req, 400) == -ETIMEDOUT && kernel.limit == 250, "%d ms more",
+	       (int)kernel.limit);
+	expect(!inc_wait(&req, -1) && !req.handle, "%s", inc_errmsg(&group));
+	kernel.interrupted = 1;
+	expect(!inc_collective_for(&group, &args, &req, -1) && kernel.limit == -1, "%s",
+	       inc_errmsg(&group));
+}
+
 static void no_timeout(const char *what, int ret)
 {
 	const char *text = "timeout -2: expected milliseconds, or -1 for no limit";
@@ -1044,6 +1078,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_refused), KTAP(test_unsupported), KTAP(test_options),
 	KTAP(test_short_forms), KTAP(test_kept), KTAP(test_kept_shares), KTAP(test_registered),
 	KTAP(test_registered_by_parent), KTAP(test_timeout), KTAP(test_bad_timeout),
+	KTAP(test_timeout_after_signals),
 	KTAP(test_shares), KTAP(test_overlap),
 };
 

@@ -393,6 +393,7 @@ static int run_operation(struct inc_request *req)
 int inc_collective_for(struct inc_group *group, const struct inc_args *args,
 		       struct inc_request *req, int timeout_ms)
 {
+	int64_t deadline = timeout_ms < 0 ? -1 : inc_now_ms() + timeout_ms;
 	int ret;
 
 	if (!req)
@@ -406,9 +407,9 @@ int inc_collective_for(struct inc_group *group, const struct inc_args *args,
 	req->prepared = 0;
 	if (!ret)
 		ret = submit_and_wait(req, timeout_ms);
-	if (!req->handle)
-		return ret;
-	return ret == -EINTR ? inc_wait(req, timeout_ms) : timed_out(req, timeout_ms);
+	if (req->handle && ret == -EINTR)
+		ret = wait_for(req, deadline, false);
+	return req->handle ? timed_out(req, timeout_ms) : ret;
 }
 
 int inc_collective(struct inc_group *group, const struct inc_args *args)
