@@ -40,6 +40,7 @@ static struct {
 	int fail;		/* errno of the next ioctl */
 	int interrupted;	/* waits that end with EINTR */
 	int timeouts;		/* waits with a limit that end with ETIMEDOUT */
+	uint64_t late;		/* or all such waits for this handle */
 	int64_t now;		/* ms */
 	int64_t lasted;		/* so long does a wait last that ends with EINTR */
 	int64_t limit;		/* of the last wait */
@@ -209,6 +210,8 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 	kernel.interrupted = 0;
 	errno = ETIMEDOUT;
 	if (kernel.limit > 0 && kernel.timeouts-- > 0)
+		return -1;
+	if (kernel.limit > 0 && request == INC_IOC_WAIT && wait->handle == kernel.late)
 		return -1;
 	if (request == INC_IOC_WAIT)
 		wait->completion = kernel.done;
@@ -647,7 +650,7 @@ static void test_timeout(void)
 static void test_timeout_after_signals(void)
 {
 	const struct inc_args args = { .coll = INC_COLL_BARRIER };
-	struct inc_request req;
+	struct inc_request req, other, *both[] = { &req, &other };
 
 	reset();
 	kernel.lasted = 150;
@@ -667,6 +670,14 @@ static void test_timeout_after_signals(void)
 	kernel.interrupted = 1;
 	expect(!inc_collective_for(&group, &args, &req, -1) && kernel.limit == -1, "%s",
 	       inc_errmsg(&group));
+	expect(!inc_ibarrier(&group, &req) && !inc_ibarrier(&group, &other), "%s",
+	       inc_errmsg(&group));
+	kernel.interrupted = 2;
+	kernel.late = other.handle;
+	expect(inc_wait_all(both, 2, 400) == -ETIMEDOUT && kernel.limit == 100 &&
+	       strstr(inc_errmsg(&group), "within 400 ms"), "%d ms more: %s", (int)kernel.limit,
+	       inc_errmsg(&group));
+	expect(!inc_wait_all(both, 2, -1), "%s", inc_errmsg(&group));
 }
 
 static void no_timeout(const char *what, int ret)

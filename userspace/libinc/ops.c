@@ -239,19 +239,22 @@ void inc_wait_until(struct inc_request *req, int64_t deadline)
 		wait_for(req, deadline, false);
 }
 
+int inc_wait_within(struct inc_request *req, int64_t deadline, int timeout_ms)
+{
+	int ret = req->handle ? wait_for(req, deadline, false) : req->result;
+
+	return req->handle ? timed_out(req, timeout_ms) : ret;
+}
+
 int inc_wait(struct inc_request *req, int timeout_ms)
 {
 	int64_t deadline = timeout_ms < 0 ? -1 : inc_now_ms() + timeout_ms;
-	int ret;
 
 	if (!req)
 		return inc_null(NULL, "request");
 	if (inc_check_timeout(req->group, timeout_ms))
 		return -EINVAL;
-	if (!req->handle)
-		return req->result;
-	ret = wait_for(req, deadline, false);
-	return req->handle ? timed_out(req, timeout_ms) : ret;
+	return inc_wait_within(req, deadline, timeout_ms);
 }
 
 int inc_test(struct inc_request *req)
@@ -407,9 +410,10 @@ int inc_collective_for(struct inc_group *group, const struct inc_args *args,
 	req->prepared = 0;
 	if (!ret)
 		ret = submit_and_wait(req, timeout_ms);
-	if (req->handle && ret == -EINTR)
-		ret = wait_for(req, deadline, false);
-	return req->handle ? timed_out(req, timeout_ms) : ret;
+	if (!req->handle)
+		return ret;
+	return ret == -EINTR ? inc_wait_within(req, deadline, timeout_ms) :
+			       timed_out(req, timeout_ms);
 }
 
 int inc_collective(struct inc_group *group, const struct inc_args *args)

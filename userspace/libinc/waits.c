@@ -128,7 +128,7 @@ int inc_wait_all(struct inc_request **reqs, size_t n, int timeout_ms)
 	for (size_t i = 0; i < n; i++) {
 		if (!reqs[i])
 			continue;
-		ret = inc_wait(reqs[i], inc_left_ms(deadline));
+		ret = inc_wait_within(reqs[i], deadline, timeout_ms);
 		if (reqs[i]->handle)
 			return ret;
 		if (!first)
