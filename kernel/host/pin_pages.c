@@ -4,6 +4,7 @@
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
@@ -82,9 +83,22 @@ static bool may_pin(struct vm_area_struct *vma, bool read, bool write)
 }
 
 /*
+ * May a file be behind it that others share, or that has fewer pages than there are before @end? Of
+ * what is mapped beyond a file's end nothing can be pinned.
+ */
+static bool has_to_be_tried(const struct vm_area_struct *vma, u64 end)
+{
+	u64 from = (u64)vma->vm_pgoff << PAGE_SHIFT;
+
+	if (!vma->vm_file || (vma->vm_flags & VM_SHARED))
+		return vma->vm_file;
+	return from + (end - vma->vm_start) > PAGE_ALIGN(i_size_read(file_inode(vma->vm_file)));
+}
+
+/*
  * Looks at the area that is mapped at @at. *@end becomes the area's end if that is lower. Returns 0
  * if the area can be pinned, 1 if only an attempt can tell, because a file is behind it that others
- * may share, and -EFAULT if it cannot.
+ * may share, or that ends before the area does, and -EFAULT if it cannot.
  */
 static int check_area(u64 at, u64 *end, bool read, bool write)
 {
@@ -96,7 +110,7 @@ static int check_area(u64 at, u64 *end, bool read, bool write)
 	vma = find_area(mm, at);
 	if (vma && vma->vm_start <= at && may_pin(vma, read, write)) {
 		*end = min_t(u64, *end, vma->vm_end);
-		ret = (vma->vm_flags & VM_SHARED) && vma->vm_file;
+		ret = has_to_be_tried(vma, *end);
 	}
 	mmap_read_unlock(mm);
 	return ret;
@@ -132,10 +146,11 @@ bool netinc_pin_address_ok(u64 addr, u64 len)
  * Why the memory map is walked, and pin_user_pages_fast() is not left to find out: only the first
  * pages of a buffer are pinned while its submitter is there to be told -EFAULT. What the worker
  * cannot pin later ends the group, for all its ranks. No FOLL flag asks without pinning, and to
- * touch every page costs a fault for each that is not there yet. Of what is shared the first and
- * the last page are pinned and given back: kinds of memory that no flag tells (memfd_secret(2), a
- * device's pages), and files that are shorter than their mapping. The walk only decides what the
- * submitter is told: memory is reached through pin_user_pages_fast() alone, which checks again.
+ * touch every page costs a fault for each that is not there yet. Of what is shared, and of files
+ * that are shorter than their mapping, the first and the last page are pinned and given back: no
+ * flag tells these from other memory, nor memfd_secret(2), nor a device's pages. The walk only
+ * decides what the submitter is told: memory is reached through pin_user_pages_fast() alone, which
+ * checks again.
  */
 int netinc_pin_check(u64 addr, u64 len, bool read, bool write)
 {

@@ -22,6 +22,7 @@ CROWD = 280             # operations: more than the 256 workers that a workqueue
 REDUCE = 3
 EDGE = 2                # a flag of sockaddr_inc: there is no node
 WINDOW, BLOCK = 4096, 1408                      # at MTU 1500
+MANY = 400                                      # pages, more than are pinned at once
 KEEPERS = 12                                    # ranks
 FILES = 1 << 16                                 # that one process may have open
 # pages that nobody has now, and what else the machine does
@@ -173,12 +174,21 @@ def t_killed(lab):
     all_back()
 
 
-def shared(fd, pages):
-    """A file that is mapped to be read and written by all."""
-    at = libc.mmap(None, pages * PAGE, 3, 1, fd, 0)
+def mapped_file(fd, pages, flags):
+    at = libc.mmap(None, pages * PAGE, 3, flags, fd, 0)
     if at in (-1, (1 << 64) - 1):
         raise OSError(ctypes.get_errno(), "mmap")
     return at
+
+
+def shared(fd, pages):
+    """A file that is mapped to be read and written by all."""
+    return mapped_file(fd, pages, 1)
+
+
+def private(fd, pages):
+    """What is written is this process's own."""
+    return mapped_file(fd, pages, 2)
 
 
 @test("memory that cannot be pinned is refused before anything has begun")
@@ -190,11 +200,16 @@ def t_unpinnable(lab):
     os.ftruncate(memory, 3 * PAGE)
     os.ftruncate(short, 2 * PAGE)
     mapped, window, cut = shared(disk, 3), shared(memory, 3), shared(short, 3)
+    long, many = Pages(MANY), MANY * PAGE // 4
+    own_copy = private(short, MANY)
     before = rank.info()["submitted"]
     # not even asked for a page: nobody would answer
     for send, recv in (own.at, mapped), (own.at, cut), (cut, own.at):
         fails(errno.EFAULT, rank.ioctl, abi.IOC_SUBMIT,
               abi.submit(count=n, send=send, recv=recv))
+    for send, recv in (own_copy, long.at), (long.at, own_copy), (own_copy, own_copy):
+        fails(errno.EFAULT, rank.ioctl, abi.IOC_SUBMIT,
+              abi.submit(count=many, send=send, recv=recv))
     equal(rank.info()["submitted"], before, "operations")
     # the other rank has waited; the same operation with other memory, and the group lives
     others = job.begin((1,), n, 1)
@@ -212,6 +227,8 @@ def t_unpinnable(lab):
     job.run(1000, 3)
     for at in mapped, window, cut:
         libc.munmap(at, 3 * PAGE)
+    libc.munmap(own_copy, MANY * PAGE)
+    long.free()
     for fd in disk, memory, short:
         os.close(fd)
     own.free()
