@@ -109,26 +109,36 @@ static bool has_any_bits(const struct test_call *c)
 	return !is_reduction(c->fn) || op == MPI_BAND || op == MPI_BOR || op == MPI_BXOR;
 }
 
+/* No layout is larger than 4 times its elements. */
+static size_t nr_elements(const struct test_call *c)
+{
+	return (size_t)(c->g->size + 1) * ((size_t)c->count + 4) * 4;
+}
+
 void prepare_data(struct test_call *c)
 {
-	bool bits = has_any_bits(c);
-	size_t extent = extent_of(base_type(c)), n;
-
-	/* no layout is larger than 4 times its elements */
-	n = (size_t)(c->g->size + 1) * ((size_t)c->count + 4) * 4;
-	c->bytes = n * extent + 64;
+	c->bytes = nr_elements(c) * extent_of(base_type(c)) + 64;
 	c->in = malloc(c->bytes);
 	c->out = malloc(c->bytes);
 	c->want = malloc(c->bytes);
 	if (!c->in || !c->out || !c->want)
 		fail("no memory for %zu bytes", c->bytes);
+	fill_data(c);
+}
+
+void fill_data(struct test_call *c)
+{
+	size_t extent = extent_of(base_type(c)), n = nr_elements(c);
+	uint64_t key = c->key + c->start;
+	bool bits = has_any_bits(c);
+
 	memset(c->in, 0, c->bytes);
 	memset(c->out, 0x5a, c->bytes);
 	if (c->mixed)
 		for (size_t i = 0; i < n * extent; i++)
-			c->in[i] = (char)draw_at(c->key, (uint64_t)rank, i, 256);
+			c->in[i] = (char)draw_at(key, (uint64_t)rank, i, 256);
 	for (size_t i = 0; i < n && !c->mixed; i++)
-		put_element(c->in + i * extent, c->type, bits, c->key, (uint64_t)rank, i);
+		put_element(c->in + i * extent, c->type, bits, key, (uint64_t)rank, i);
 	if (c->in_place || c->fn == BCAST)
 		memcpy(c->out, c->in, c->bytes);
 	memcpy(c->want, c->out, c->bytes);
@@ -310,7 +320,8 @@ const char *describe(const struct test_call *c)
 	static char text[256];
 
 	snprintf(text, sizeof(text), "%s%s%s of %s, %s, %d elements, root %d%s, send layout %d, receive layout %d, %d ranks",
-		 c->blocking ? "" : "i", fn_names[c->fn], c->is_wide ? "_c" : "", type,
+		 c->blocking ? "" : c->persistent ? "persistent " : "i", fn_names[c->fn],
+		 c->is_wide ? "_c" : "", type,
 		 is_reduction(c->fn) ? reductions[c->op].name : "-", c->count, c->root,
 		 c->in_place ? ", in place" : "", c->send.layout, c->recv.layout, c->g->size);
 	return text;

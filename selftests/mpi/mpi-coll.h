@@ -109,9 +109,10 @@ struct test_call {
 	struct group *g;
 	enum fn fn;
 	unsigned int type, op;
-	bool mixed, blocking, in_place;
+	bool mixed, blocking, persistent, in_place;
 	int root, count;	/* elements, even */
 	uint64_t key;
+	unsigned int start;	/* of a persistent one, whose data is another each time */
 	struct place send, recv;
 	int send_counts[MAX_RANKS], recv_counts[MAX_RANKS];
 	int send_displs[MAX_RANKS], recv_displs[MAX_RANKS];
@@ -134,6 +135,7 @@ int share(const struct test_call *c, int from, int to);
 MPI_Datatype base_type(const struct test_call *c);
 void prepare_counts(struct test_call *c);
 void prepare_data(struct test_call *c);
+void fill_data(struct test_call *c);
 /* What MPI, or PMPI, returns; the results are in c->out, or in c->want. @request: NULL: blocking */
 int call_mpi(const struct test_call *c, MPI_Request *request);
 int call_pmpi(const struct test_call *c);
@@ -150,6 +152,21 @@ const char *describe(const struct test_call *c);
 /* The same by the MPI itself, into c->want; what it returns. */
 int run_plain(struct test_call *c);
 void compare_results(struct test_call *c);
+
+/* ---- random.c ---- */
+
+#define NR_COMMS	6
+
+extern struct group groups[NR_COMMS];		/* the first is the world */
+
+void make_groups(void);
+void free_groups(void);
+struct group *draw_group(void);
+/* A call that is drawn; all ranks of the world draw it at once, for their communicators. */
+void draw_call(struct test_call *c, struct group *g, bool blocking);
+void run_blocking(struct group *g);
+void end_call(struct test_call *c);
+bool is_inc(const struct test_call *c);
 
 /* ---- The tests ---- */
 

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Ranks that send nothing in an alltoall, and have no buffer for it, but receive; and collectives
- * of which INC does nothing.
- */
+/* Ranks that send nothing in an alltoall, and have no buffer for it, but receive. */
 #include "mpi-coll.h"
-
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#endif
 
 static int send_counts[MAX_RANKS], recv_counts[MAX_RANKS], displs[MAX_RANKS];
 static int from[MAX_RANKS], to[MAX_RANKS];
@@ -29,35 +22,6 @@ static void look(const char *what)
 	for (int i = 0; i < size; i++)
 		if (to[i] != (i == 1 ? -1 : 10 * i + rank))
 			fail("nothing: %s: %d from %d", what, to[i], i);
-}
-
-/* The MPI's, and counted. */
-void test_persistent(void)
-{
-	uint64_t before = count_of("why.persistent");
-	MPI_Request request;
-	int sum = -1;
-
-#if MPI_VERSION >= 4
-	MPI_Allreduce_init(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
-			   &request);
-#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
-	MPIX_Allreduce_init(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
-			    &request);
-#else
-	return;
-#endif
-	for (int i = 0; i < 2; i++) {
-		MPI_Start(&request);
-		MPI_Wait(&request, MPI_STATUS_IGNORE);
-	}
-	MPI_Request_free(&request);
-	if (sum != size * (size - 1) / 2)
-		fail("persistent: the sum is %d", sum);
-	if ((expected == EXPECT_INC || expected == EXPECT_MPI) &&
-	    count_of("why.persistent") - before != !has_component)
-		fail("persistent: counted %llu times",
-		     (unsigned long long)(count_of("why.persistent") - before));
 }
 
 void test_nothing(void)

@@ -2,7 +2,6 @@
 /* Random calls on random communicators, blocking ones and many at once. */
 #include "mpi-coll.h"
 
-#define NR_COMMS	6
 #define NR_PENDING	5
 
 /* Does INC do it, if it can have a group? As libinc-mpi(7) says. */
@@ -10,7 +9,7 @@ static bool is_eligible(const struct test_call *c)
 {
 	if (c->g->size == 1)
 		return false;
-	if (!c->blocking && (!c->g->asked || c->fn == ALLTOALLW))
+	if (!c->blocking && !c->persistent && (!c->g->asked || c->fn == ALLTOALLW))
 		return false;
 	if (c->fn == BARRIER)
 		return true;
@@ -25,7 +24,7 @@ static bool is_eligible(const struct test_call *c)
 	return is_vector(c->fn) || c->count;
 }
 
-static bool is_inc(const struct test_call *c)
+bool is_inc(const struct test_call *c)
 {
 	return expected == EXPECT_INC && is_eligible(c);
 }
@@ -53,8 +52,7 @@ static bool hangs_in_place(const struct test_call *c)
 	return !c->blocking && (c->fn == ALLTOALLV || c->fn == ALLTOALLW) && !is_inc(c);
 }
 
-/* A call that is drawn; all ranks of the world draw it at once, for their communicators. */
-static void draw_call(struct test_call *c, struct group *g, bool blocking)
+void draw_call(struct test_call *c, struct group *g, bool blocking)
 {
 	unsigned int layouts[2];
 
@@ -88,7 +86,7 @@ static void draw_call(struct test_call *c, struct group *g, bool blocking)
 	prepare_data(c);
 }
 
-static void end_call(struct test_call *c)
+void end_call(struct test_call *c)
 {
 	compare_results(c);
 	free_place(&c->send);
@@ -127,7 +125,7 @@ static void run_call(struct test_call *c)
 	end_call(c);
 }
 
-static void run_blocking(struct group *g)
+void run_blocking(struct group *g)
 {
 	struct test_call c;
 
@@ -135,7 +133,7 @@ static void run_blocking(struct group *g)
 	run_call(&c);
 }
 
-static struct group groups[NR_COMMS];
+struct group groups[NR_COMMS];
 
 static void set_group(struct group *g, MPI_Comm comm)
 {
@@ -161,20 +159,20 @@ static void make_group(struct group *g)
 	set_group(g, comm);
 }
 
-static void make_groups(void)
+void make_groups(void)
 {
 	set_group(&groups[0], MPI_COMM_WORLD);
 	for (int i = 1; i < NR_COMMS; i++)
 		make_group(&groups[i]);
 }
 
-static void free_groups(void)
+void free_groups(void)
 {
 	for (int i = 1; i < NR_COMMS; i++)
 		MPI_Comm_free(&groups[i].comm);
 }
 
-static struct group *draw_group(void)
+struct group *draw_group(void)
 {
 	struct group *g = &groups[draw(NR_COMMS)];
 

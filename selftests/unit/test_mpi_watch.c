@@ -42,7 +42,8 @@ static void begin_all(void)
 	for (int i = 0; i < MANY; i++)
 		for (int c = 0; c < 2; c++) {
 			ops[c][i].watch = (struct pmpi_watch){
-				.op = &ops[c][i], .c = &comms[c], .ended = has_ended,
+				.op = &ops[c][i], .c = &comms[c],
+				.looked = &comms[c].looked, .ended = has_ended,
 			};
 			pmpi_watch(&ops[c][i].watch);
 		}

@@ -371,12 +371,11 @@ static enum joined agree_tune(struct incmpi_comm *c, uint64_t lines)
 	return joined;
 }
 
-static void join_group(struct incmpi_comm *c, const struct incmpi_settings *own)
+static enum joined try_to_join(struct incmpi_comm *c, const struct incmpi_settings *own)
 {
 	enum joined joined = JOIN_MET_ANOTHER;
 	struct proposal all;
 
-	c->tune = tune_to_give(c);
 	for (int i = 0; i < TRIES && joined == JOIN_MET_ANOTHER; i++) {
 		memset(&all, 0, sizeof(all));
 		all.set = *own;
@@ -391,7 +390,13 @@ static void join_group(struct incmpi_comm *c, const struct incmpi_settings *own)
 		if (joined != JOIN_FAILED)
 			joined = join_all(c, own, &all);
 	}
-	if (joined == JOINED)
+	return joined;
+}
+
+static void join_group(struct incmpi_comm *c, const struct incmpi_settings *own)
+{
+	c->tune = tune_to_give(c);
+	if (try_to_join(c, own) == JOINED)
 		return;
 	c->why = INCMPI_WHY_NO_GROUP;
 	tell_once(c, own);
@@ -414,4 +419,23 @@ void incmpi_agree(struct incmpi_comm *c, const struct incmpi_settings *own, bool
 	else
 		fprintf(stderr, "libinc-mpi: communicator of %d ranks: group %u, %u lines of the tuning table\n",
 			c->size, inc_group_id(c->group), c->tune->nr);
+}
+
+bool incmpi_join_more(struct incmpi_comm *c, struct incmpi_comm *more,
+		      const struct incmpi_settings *own)
+{
+	int64_t able = more && own_able() == ABLE;
+
+	if (incmpi_skin()->smallest(c->comm, &able, 1) || !able) {
+		if (is_verbose(own) && *own_why)
+			fprintf(stderr, "libinc-mpi: %s\n", own_why);
+		return false;
+	}
+	if (try_to_join(more, own) != JOINED)
+		return false;
+	incmpi_count(INCMPI_COUNT_GROUPS, 1);
+	if (is_verbose(own) && !c->rank)
+		fprintf(stderr, "libinc-mpi: communicator of %d ranks: group %u for persistent calls\n",
+			c->size, inc_group_id(more->group));
+	return true;
 }

@@ -34,7 +34,7 @@ extern const mca_coll_base_component_t mca_coll_inc_component;
 /* coll_request.c: a class whose header needs others that libopenmpi-dev does not have */
 extern opal_class_t ompi_coll_base_nbc_request_t_class;
 
-/* coll_calls.c: where a function is in a module, and, with its module, in a communicator. */
+/* Where a function is in a module, and, with its module, in a communicator. */
 typedef void (*coll_any_fn)(void);
 
 struct coll_function {
@@ -42,8 +42,21 @@ struct coll_function {
 	size_t in_module, in_comm, its_module;
 };
 
-extern const struct coll_function coll_functions[];
-extern const size_t nr_coll_functions;
+#define COLL_FUNCTION(name) {						\
+	.own = (coll_any_fn)mca_##name,					\
+	.in_module = offsetof(mca_coll_base_module_t, coll_##name),	\
+	.in_comm = offsetof(mca_coll_base_comm_coll_t, coll_##name),	\
+	.its_module = offsetof(mca_coll_base_comm_coll_t, coll_##name##_module), \
+}
+
+/* coll_calls.c, and those that make persistent calls: coll_persistent.c */
+extern const struct coll_function coll_functions[], coll_init_functions[];
+extern const size_t nr_coll_functions, nr_coll_init_functions;
+
+struct pmpi_kept;
+
+/* coll_request.c: the request of a persistent call that INC does; it has @k from here on. */
+int coll_request_keep(struct pmpi_kept *k, MPI_Request *request);
 
 /* coll_module.c; NULL: no memory */
 struct coll_module *coll_module_new(struct ompi_communicator_t *comm);
@@ -79,6 +92,12 @@ void coll_below_leave(struct coll_module *m, struct ompi_communicator_t *comm,
  * INC's, at no rank.
  */
 bool coll_ready(void);
+
+/* NULL: what is below does it. */
+static inline struct pmpi_comm *comm_of(mca_coll_base_module_t *module)
+{
+	return coll_ready() ? ((struct coll_module *)module)->c : NULL;
+}
 
 /* coll_component.c: while MPI begins, when MPI_COMM_WORLD gets its module. */
 void coll_set_end(void);

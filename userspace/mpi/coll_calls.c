@@ -8,12 +8,6 @@
 #include "coll.h"
 #include "pmpi_call.h"
 
-/* NULL: what is below does it. */
-static struct pmpi_comm *comm_of(mca_coll_base_module_t *module)
-{
-	return coll_ready() ? ((struct coll_module *)module)->c : NULL;
-}
-
 /*
  * MPI_Comm_idup() calls collectives of its communicator from Open MPI's progress engine, so before
  * a call of the program at one rank and after it at another, which INC's order does not allow:
@@ -475,18 +469,13 @@ static int mca_alltoallw(const void *send, const int send_counts[], const int se
 
 	return pmpi_do_alltoallw(&call, comm_of(module), send, pmpi_ints(send_counts, send_displs),
 				 send_types, recv, pmpi_ints(recv_counts, recv_displs),
-				 recv_types) ?
+				 recv_types, NULL) ?
 	       call.ret : COLL_BELOW(m, comm, coll_alltoallw, send, send_counts,
 				     send_displs, send_types, recv, recv_counts,
 				     recv_displs, recv_types, comm);
 }
 
-#define ENTRY(name) {							\
-	.own = (coll_any_fn)mca_##name,					\
-	.in_module = offsetof(mca_coll_base_module_t, coll_##name),	\
-	.in_comm = offsetof(mca_coll_base_comm_coll_t, coll_##name),	\
-	.its_module = offsetof(mca_coll_base_comm_coll_t, coll_##name##_module), \
-}
+#define ENTRY(name)	COLL_FUNCTION(name)
 
 const struct coll_function coll_functions[] = {
 	ENTRY(barrier), ENTRY(ibarrier), ENTRY(bcast), ENTRY(ibcast), ENTRY(allreduce),

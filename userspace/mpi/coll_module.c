@@ -69,6 +69,15 @@ bool pmpi_type_is_committed(MPI_Datatype type)
 
 static struct coll_module *world;
 
+/* NULL: these are all. */
+static const struct coll_function *function_at(size_t i)
+{
+	if (i < nr_coll_functions)
+		return &coll_functions[i];
+	i -= nr_coll_functions;
+	return i < nr_coll_init_functions ? &coll_init_functions[i] : NULL;
+}
+
 static void set_function(struct coll_module *m, const struct coll_function *f, coll_any_fn fn)
 {
 	memcpy((char *)&m->super + f->in_module, &fn, sizeof(fn));
@@ -105,6 +114,7 @@ void coll_below_leave(struct coll_module *m, struct ompi_communicator_t *comm,
 static int enable_module(mca_coll_base_module_t *module, struct ompi_communicator_t *comm)
 {
 	struct coll_module *m = (struct coll_module *)module;
+	const struct coll_function *f;
 	mca_coll_base_module_t *its;
 	coll_any_fn fn;
 
@@ -112,11 +122,11 @@ static int enable_module(mca_coll_base_module_t *module, struct ompi_communicato
 	    !comm->c_coll->coll_reduce)
 		return OMPI_ERR_NOT_AVAILABLE;
 	m->below = *comm->c_coll;
-	for (size_t i = 0; i < nr_coll_functions; i++) {
-		memcpy(&fn, (char *)&m->below + coll_functions[i].in_comm, sizeof(fn));
+	for (size_t i = 0; (f = function_at(i)); i++) {
+		memcpy(&fn, (char *)&m->below + f->in_comm, sizeof(fn));
 		if (!fn)
-			set_function(m, &coll_functions[i], NULL);
-		its = module_below(m, &coll_functions[i]);
+			set_function(m, f, NULL);
+		its = module_below(m, f);
 		if (!its)
 			continue;
 		OBJ_RETAIN(its);
@@ -133,24 +143,26 @@ static int enable_module(mca_coll_base_module_t *module, struct ompi_communicato
 static void construct_module(opal_object_t *object)
 {
 	struct coll_module *m = (struct coll_module *)object;
+	const struct coll_function *f;
 
 	m->c = NULL;
 	memset(&m->below, 0, sizeof(m->below));
 	m->steps_aside = false;
 	m->super.coll_module_enable = enable_module;
-	for (size_t i = 0; i < nr_coll_functions; i++)
-		set_function(m, &coll_functions[i], coll_functions[i].own);
+	for (size_t i = 0; (f = function_at(i)); i++)
+		set_function(m, f, f->own);
 }
 
 static void destruct_module(opal_object_t *object)
 {
 	struct coll_module *m = (struct coll_module *)object;
+	const struct coll_function *f;
 	mca_coll_base_module_t *its;
 
 	if (m == world)
 		world = NULL;
-	for (size_t i = 0; i < nr_coll_functions; i++) {
-		its = module_below(m, &coll_functions[i]);
+	for (size_t i = 0; (f = function_at(i)); i++) {
+		its = module_below(m, f);
 		if (its)
 			OBJ_RELEASE(its);
 	}

@@ -129,6 +129,7 @@ void incmpi_comm_put(struct incmpi_comm *c)
 
 void incmpi_comm_free(struct incmpi_comm *c)
 {
+	incmpi_own_groups_put(c);
 	incmpi_comm_put(c);
 }
 
@@ -267,7 +268,7 @@ static enum incmpi_why by_call(const struct incmpi_comm *c, const struct incmpi_
 
 	if (!(c->set.fns >> call->fn & 1))
 		return INCMPI_WHY_CHOSEN;
-	if (!call->blocking && incmpi_has_unknown_shares(call->fn) &&
+	if (!call->blocking && !call->persistent && incmpi_has_unknown_shares(call->fn) &&
 	    !(c->set.named >> call->fn & 1))
 		return INCMPI_WHY_UNKNOWN;
 	why = incmpi_fn_reduces(call->fn) ? by_reduction(call) : INCMPI_WHY_NONE;
@@ -276,37 +277,67 @@ static enum incmpi_why by_call(const struct incmpi_comm *c, const struct incmpi_
 	return why ?: by_table(c, call);
 }
 
+/* Agreeing waits for other ranks, which a non-blocking call must not; one that is made may. */
 static enum incmpi_why by_comm(struct incmpi_comm *c, const struct incmpi_call *call)
 {
-	if (c->asked && !c->why && !call->blocking && !c->requests)
-		return INCMPI_WHY_REQUESTS;
-	if (c->asked)
+	if (!c->asked) {
+		if (!call->blocking && !call->persistent)
+			return INCMPI_WHY_NOT_YET;
+		incmpi_agree(c, &own_settings, has_requests);
+		c->asked = true;
+	}
+	if (c->why)
 		return c->why;
-	/* Agreeing waits for other ranks, which a non-blocking call must not. */
-	if (!call->blocking)
-		return INCMPI_WHY_NOT_YET;
-	incmpi_agree(c, &own_settings, has_requests);
-	c->asked = true;
-	return c->why;
+	return !call->blocking && !c->requests ? INCMPI_WHY_REQUESTS : INCMPI_WHY_NONE;
+}
+
+static enum incmpi_why by_ranks(const struct incmpi_comm *c)
+{
+	if (c->inter)
+		return INCMPI_WHY_INTER;
+	if (c->strangers)
+		return INCMPI_WHY_STRANGERS;
+	if (c->size == 1)
+		return INCMPI_WHY_ALONE;
+	return c->size > INC_MAX_RANKS ? INCMPI_WHY_RANKS : INCMPI_WHY_NONE;
+}
+
+static enum incmpi_why count_why(enum incmpi_why why)
+{
+	if (why)
+		incmpi_count(INCMPI_COUNT_WHY + why, 1);
+	return why;
 }
 
 enum incmpi_why incmpi_decide(struct incmpi_comm *c, const struct incmpi_call *call)
 {
+	enum incmpi_why why = by_ranks(c);
+
+	if (!why && is_refused(c, call))
+		why = INCMPI_WHY_ARGS;
+	return count_why(why ?: by_comm(c, call) ?: by_call(c, call));
+}
+
+/* What this rank has against INC; what others have, they tell. */
+static enum incmpi_why by_rank(struct incmpi_comm *c, const struct incmpi_call *call, bool able)
+{
 	enum incmpi_why why;
 
-	if (c->inter)
-		why = INCMPI_WHY_INTER;
-	else if (c->strangers)
-		why = INCMPI_WHY_STRANGERS;
-	else if (c->size == 1)
-		why = INCMPI_WHY_ALONE;
-	else if (c->size > INC_MAX_RANKS)
-		why = INCMPI_WHY_RANKS;
-	else if (is_refused(c, call))
-		why = INCMPI_WHY_ARGS;
-	else
-		why = by_comm(c, call) ?: by_call(c, call);
-	if (why)
-		incmpi_count(INCMPI_COUNT_WHY + why, 1);
-	return why;
+	if (!able)
+		return INCMPI_WHY_NO_GROUP;
+	if (is_refused(c, call))
+		return INCMPI_WHY_ARGS;
+	why = by_call(c, call);
+	return !why && incmpi_refuses(c, call) ? INCMPI_WHY_SHARES : why;
+}
+
+enum incmpi_why incmpi_decide_init(struct incmpi_comm *c, const struct incmpi_call *call, bool able,
+				   struct incmpi_comm **group)
+{
+	enum incmpi_why why = by_ranks(c) ?: by_comm(c, call);
+
+	*group = NULL;
+	if (!why)
+		why = incmpi_agree_init(c, &own_settings, by_rank(c, call, able), group);
+	return count_why(why);
 }

@@ -42,15 +42,25 @@ void incmpi_counts(uint64_t counts[INCMPI_NR_COUNTS])
 		counts[i] = atomic_load_explicit(&all_counts[i], memory_order_relaxed);
 }
 
+/* What stands before a function's name, and behind it. */
+static const char *const befores[INCMPI_NR_FORMS] = { "", "i", "" };
+static const char *const behinds[INCMPI_NR_FORMS] = { "", "", "_init" };
+
 /* Its place among those of one kind: blocking functions first. */
 static int slot_of(const char *name, size_t len)
 {
-	int fn = incmpi_fn_parse(name, len);
+	for (int form = 0; form < INCMPI_NR_FORMS; form++) {
+		size_t before = strlen(befores[form]), behind = strlen(behinds[form]);
+		int fn;
 
-	if (fn >= 0)
-		return fn;
-	fn = len && name[0] == 'i' ? incmpi_fn_parse(name + 1, len - 1) : -1;
-	return fn < 0 ? -1 : fn + INCMPI_NR_FNS;
+		if (len < before + behind || memcmp(name, befores[form], before) ||
+		    memcmp(name + len - behind, behinds[form], behind))
+			continue;
+		fn = incmpi_fn_parse(name + before, len - before - behind);
+		if (fn >= 0)
+			return fn + form * INCMPI_NR_FNS;
+	}
+	return -1;
 }
 
 static int index_of(const char *name)
@@ -88,10 +98,11 @@ void incmpi_report(FILE *out, const uint64_t counts[INCMPI_NR_COUNTS], int ranks
 		(unsigned long long)counts[INCMPI_COUNT_REFUSED]);
 	fprintf(out, "libinc-mpi: operations failed %llu\n",
 		(unsigned long long)counts[INCMPI_COUNT_ERRORS]);
-	for (int i = 0; i < 2 * INCMPI_NR_FNS; i++)
+	for (int i = 0; i < INCMPI_NR_FORMS * INCMPI_NR_FNS; i++)
 		if (counts[INCMPI_COUNT_OPS + i])
-			fprintf(out, "libinc-mpi: by INC: %s%s: %llu calls, %llu bytes\n",
-				i < INCMPI_NR_FNS ? "" : "i", incmpi_fn_name(i % INCMPI_NR_FNS),
+			fprintf(out, "libinc-mpi: by INC: %s%s%s: %llu calls, %llu bytes\n",
+				befores[i / INCMPI_NR_FNS], incmpi_fn_name(i % INCMPI_NR_FNS),
+				behinds[i / INCMPI_NR_FNS],
 				(unsigned long long)counts[INCMPI_COUNT_OPS + i],
 				(unsigned long long)counts[INCMPI_COUNT_BYTES + i]);
 	for (int i = 0; i < INCMPI_NR_STAGED; i++)

@@ -8,6 +8,8 @@
 #include "middle.h"
 #include "tune.h"
 
+#define INCMPI_MAX_PERSISTENT	64	/* groups of a communicator for persistent calls */
+
 /* libinc's operation on the buffers of an MPI call. */
 struct incmpi_op {
 	struct incmpi_comm *comm;
@@ -38,8 +40,11 @@ struct incmpi_comm {
 	struct incmpi_settings set;	/* agreed */
 	struct incmpi_tune *tune;	/* agreed; lines for this many ranks; NULL: no table */
 	struct inc_group *group;
+	struct incmpi_comm *own[INCMPI_MAX_PERSISTENT];	/* groups of persistent calls, agreed */
+	unsigned int nr_own;
+	bool no_more;		/* agreed: not all ranks could join another one */
 	pthread_mutex_t lock;	/* of what follows */
-	unsigned int refs;	/* the owner and operations */
+	unsigned int refs;	/* the owner, operations and persistent calls */
 	bool broken;		/* the group has failed, or this rank has given it up */
 };
 
@@ -47,7 +52,6 @@ struct incmpi_comm {
 const struct incmpi_skin *incmpi_skin(void);
 bool incmpi_is_first(void);
 void incmpi_comm_get(struct incmpi_comm *c);
-void incmpi_comm_put(struct incmpi_comm *c);
 bool incmpi_comm_broken(struct incmpi_comm *c);
 /* Of a call that is INC's, as long as its arguments are there. NULL: the table has none. */
 const struct incmpi_tune_line *incmpi_line_of(const struct incmpi_comm *c,
@@ -65,9 +69,22 @@ const struct incmpi_tune *incmpi_own_tune(void);
 
 /* agree.c */
 void incmpi_agree(struct incmpi_comm *c, const struct incmpi_settings *own, bool requests);
+/* Another group of the same ranks. @more: NULL: this rank has no memory for it. */
+bool incmpi_join_more(struct incmpi_comm *c, struct incmpi_comm *more,
+		      const struct incmpi_settings *own);
+
+/*
+ * own_group.c: the ranks of @c agree on who does a persistent call. @why: what this rank has
+ * against INC; if none has anything, *@group is one that nobody uses.
+ */
+enum incmpi_why incmpi_agree_init(struct incmpi_comm *c, const struct incmpi_settings *own,
+				  enum incmpi_why why, struct incmpi_comm **group);
+void incmpi_own_groups_put(struct incmpi_comm *c);
 
 /* stage.c: arguments of libinc for the call; what comes back is put where MPI wants it */
 int incmpi_stage(struct incmpi_op *op);
+/* Would the ranks have to leave the call to the MPI because of this rank's shares? */
+bool incmpi_refuses(struct incmpi_comm *c, const struct incmpi_call *call);
 int incmpi_stage_again(struct incmpi_op *op, enum incmpi_staged why);
 void incmpi_count_staged(const struct incmpi_op *op);
 int incmpi_unstage(struct incmpi_op *op);

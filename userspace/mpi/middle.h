@@ -66,7 +66,7 @@ enum incmpi_fn { INCMPI_CALLS(INCMPI_ENUM) INCMPI_NR_FNS };
 	X(TABLE, "table", "a function that the tuning table leaves to the MPI")		\
 	X(SHARES, "shares", "shares that some rank has too many bytes of, or that do not fit") \
 	X(UNKNOWN, "unknown_shares", "non-blocking, with shares of which no rank knows all") \
-	X(PERSISTENT, "persistent", "persistent collectives, counted when they are made") \
+	X(PERSISTENT, "persistent", "persistent, and more at once than INC_MPI_PERSISTENT") \
 	X(ARGS, "arguments", "arguments that are MPI's to refuse")
 
 /* Why an operation goes through a buffer of ours. */
@@ -137,6 +137,7 @@ static inline ptrdiff_t incmpi_displ_at(const struct incmpi_shares *shares, int 
 struct incmpi_call {
 	enum incmpi_fn fn;
 	bool blocking;
+	bool persistent;	/* what it points to stays as long as its group is its */
 	enum inc_op op;		/* 0: one that INC does not have */
 	int root;
 	/* of a broadcast, the buffer is @recv; a reduction's type is that of @recv */
@@ -169,6 +170,7 @@ struct incmpi_settings {
 	uint32_t fns;		/* bit n: enum incmpi_fn n may use INC */
 	uint32_t named;		/* the same, if it was named and not one of all */
 	int32_t timeout_ms;	/* of joining */
+	uint32_t persistent;	/* groups of persistent calls, for each communicator */
 	uint64_t min, max;	/* bytes */
 };
 
@@ -221,6 +223,17 @@ void incmpi_wait_left(void);
  */
 enum incmpi_why incmpi_decide(struct incmpi_comm *c, const struct incmpi_call *call);
 
+/*
+ * The same of a persistent call, which is being made, for all of its starts: its ranks agree, and
+ * every rank whose MPI has taken the call comes here. @able: false: this rank has no memory for it.
+ * *@group: of its own, for as long as incmpi_comm_put() has not given it back: ranks may start
+ * their persistent calls in different orders, which one group does not allow. Of starts, this is
+ * the communicator.
+ */
+enum incmpi_why incmpi_decide_init(struct incmpi_comm *c, const struct incmpi_call *call, bool able,
+				   struct incmpi_comm **group);
+void incmpi_comm_put(struct incmpi_comm *group);
+
 /* ---- Operations: op.c ---------------------------------------------------- */
 
 /*
@@ -248,6 +261,8 @@ const char *incmpi_errmsg(void);
 
 /* ---- Counters: count.c --------------------------------------------------- */
 
+enum incmpi_form { INCMPI_BLOCKING, INCMPI_NONBLOCKING, INCMPI_PERSISTENT, INCMPI_NR_FORMS };
+
 /* In one array, to be summed over ranks. */
 enum incmpi_count {
 	INCMPI_COUNT_GROUPS,		/* joined */
@@ -256,10 +271,10 @@ enum incmpi_count {
 	INCMPI_COUNT_TIMED,		/* blocking ones whose line of the tuning table has times */
 	INCMPI_COUNT_SAVED,		/* nanoseconds by those; two's complement, if negative */
 	INCMPI_COUNT_STAGED,		/* operations through a buffer of ours, by what for */
-	/* by function, blocking and not */
+	/* by function: blocking, non-blocking, starts of persistent ones */
 	INCMPI_COUNT_OPS = INCMPI_COUNT_STAGED + INCMPI_NR_STAGED,
-	INCMPI_COUNT_BYTES = INCMPI_COUNT_OPS + 2 * INCMPI_NR_FNS,
-	INCMPI_COUNT_WHY = INCMPI_COUNT_BYTES + 2 * INCMPI_NR_FNS,
+	INCMPI_COUNT_BYTES = INCMPI_COUNT_OPS + INCMPI_NR_FORMS * INCMPI_NR_FNS,
+	INCMPI_COUNT_WHY = INCMPI_COUNT_BYTES + INCMPI_NR_FORMS * INCMPI_NR_FNS,
 	INCMPI_NR_COUNTS = INCMPI_COUNT_WHY + INCMPI_NR_WHYS,
 };
 
@@ -269,9 +284,9 @@ void incmpi_report(FILE *out, const uint64_t counts[INCMPI_NR_COUNTS], int ranks
 
 /*
  * This process's counter of this name, for tests and tools (dlsym(), for the component of what
- * dlopen("mca_coll_inc.so", RTLD_NOLOAD) gives): "allreduce", "iallreduce", "allreduce.bytes",
- * "groups", "refused", "errors", "timed", "saved_ns", "staged.gaps", "why.type". ~0: there is
- * none.
+ * dlopen("mca_coll_inc.so", RTLD_NOLOAD) gives): "allreduce", "iallreduce", "allreduce_init" (of
+ * which each start is one), "allreduce.bytes", "groups", "refused", "errors", "timed", "saved_ns",
+ * "staged.gaps", "why.type". ~0: there is none.
  */
 uint64_t inc_mpi_counter(const char *name);
 

@@ -20,7 +20,16 @@ static atomic_uint nr_begun, nr_ended;
 
 static unsigned int slot_of(const struct incmpi_op *op)
 {
-	return op->call.fn + (op->call.blocking ? 0 : INCMPI_NR_FNS);
+	enum incmpi_form form = op->call.blocking ? INCMPI_BLOCKING :
+				op->call.persistent ? INCMPI_PERSISTENT : INCMPI_NONBLOCKING;
+
+	return op->call.fn + form * INCMPI_NR_FNS;
+}
+
+/* The types of a non-blocking call are its caller's, who may free them before it has ended. */
+static bool may_lose_types(const struct incmpi_call *call)
+{
+	return !call->blocking && !call->persistent;
 }
 
 /* The group is over, or goes on after an error that was only the operation's. */
@@ -156,7 +165,7 @@ static int hold_type(struct incmpi_op *op)
 {
 	struct incmpi_side *side = &op->call.recv;
 
-	if (op->call.blocking || op->held || !op->recv_mem ||
+	if (!may_lose_types(&op->call) || op->held || !op->recv_mem ||
 	    (side->types->dense && !op->not_given))
 		return 0;
 	op->held = incmpi_skin()->hold(side->types->handle);
@@ -187,7 +196,7 @@ static int start_op(struct incmpi_op *op, struct incmpi_comm *c, const struct in
 	memset(op, 0, sizeof(*op));
 	op->comm = c;
 	op->call = *call;
-	if (!call->blocking && call->recv.types) {
+	if (may_lose_types(call) && call->recv.types) {
 		op->held_type = *call->recv.types;
 		op->call.recv.types = &op->held_type;
 	}

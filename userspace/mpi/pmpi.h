@@ -42,9 +42,6 @@ bool pmpi_type_is_committed(MPI_Datatype type);
  * @comm, and called the error handler for it.
  */
 struct pmpi_comm *pmpi_comm_find(MPI_Comm comm);
-/* A persistent collective has been made, which is the MPI's. */
-void pmpi_count_persistent(void);
-
 /*
  * pmpi_other.c, before MPI begins: if the program's MPI is not the one of this library, none of its
  * handles fits. Says so, and ends the process.
@@ -72,11 +69,13 @@ void pmpi_type_release(const void *held);
 /*
  * pmpi_watch.c: operations under way, each part of a request. pmpi_watch_look() calls @ended, once
  * and in any thread, with its result. Returns how many have ended. The kernel holds so many that
- * nobody has seen end: those that have ended are collected.
+ * nobody has seen end: those that have ended are collected. Those of one order end in that of
+ * pmpi_watch().
  */
 struct pmpi_watch {
 	struct incmpi_op *op;
-	struct pmpi_comm *c;	/* whose it is: its operations end in the order of pmpi_watch() */
+	struct pmpi_comm *c;	/* whose it is */
+	unsigned long *looked;	/* of what has an order: @c's, or that of a persistent call */
 	void (*ended)(struct pmpi_watch *w, int ret);
 	struct pmpi_watch *next;
 };
@@ -84,6 +83,9 @@ struct pmpi_watch {
 void pmpi_watch(struct pmpi_watch *w);
 int pmpi_watch_look(void);
 bool pmpi_watch_goes_on(void);		/* something is under way */
+
+/* pmpi_active.c: MPI ends: groups of persistent calls that the program has not freed are left */
+void pmpi_active_exit(void);
 
 /* pmpi_request.c, coll_request.c: the skin's own */
 bool pmpi_requests_init(void);

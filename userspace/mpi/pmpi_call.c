@@ -9,6 +9,8 @@
 
 #include "pmpi_call.h"
 
+MPI_Request pmpi_persistent;
+
 /* False: call->raised is what the caller is to return. */
 static bool enter_call(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn fn, int root,
 		       MPI_Request *request)
@@ -22,6 +24,8 @@ static bool enter_call(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_
 	memset(&call->mid, 0, sizeof(call->mid));
 	call->mid.fn = fn;
 	call->mid.blocking = !request;
+	call->mid.persistent = request == &pmpi_persistent;
+	call->no_memory = false;
 	call->mid.root = root;
 	call->mid.send.valid = true;
 	call->mid.recv.valid = true;
@@ -267,12 +271,30 @@ static void look_for_aliases(struct pmpi_call *call)
 		recv->valid = !is_aliased(call);
 }
 
+static bool take_persistent(struct pmpi_call *call)
+{
+	struct pmpi_kept *k = call->no_memory ? NULL : pmpi_keep(call);
+	struct incmpi_comm *group;
+
+	call->kept = k;
+	call->ret = MPI_SUCCESS;
+	if (incmpi_decide_init(call->c->mid, k ? &k->call.mid : &call->mid, k, &group)) {
+		if (k)
+			pmpi_kept_release(k);
+		return false;
+	}
+	k->group = group;
+	return true;
+}
+
 /* False: it is the MPI's. */
 static bool take_call(struct pmpi_call *call)
 {
 	int ret;
 
 	look_for_aliases(call);
+	if (call->mid.persistent)
+		return take_persistent(call);
 	if (incmpi_decide(call->c->mid, &call->mid))
 		return false;
 	if (call->request) {
@@ -498,14 +520,15 @@ static void fill_typed(struct pmpi_call *call, struct incmpi_side *side, struct 
 
 bool pmpi_do_alltoallw(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
 		       struct incmpi_shares sent, const MPI_Datatype send_types[], void *recv,
-		       struct incmpi_shares got, const MPI_Datatype recv_types[])
+		       struct incmpi_shares got, const MPI_Datatype recv_types[],
+		       MPI_Request *request)
 {
 	struct incmpi_type *types;
 	MPI_Datatype *handles;
 	bool taken;
 	size_t n;
 
-	if (!enter_call(call, c, INCMPI_ALLTOALLW, 0, NULL))
+	if (!enter_call(call, c, INCMPI_ALLTOALLW, 0, request))
 		return call->raised;
 	call->one_type_array = send_types == recv_types;
 	n = (size_t)nr_ranks(call);
@@ -517,6 +540,9 @@ bool pmpi_do_alltoallw(struct pmpi_call *call, struct pmpi_comm *c, const void *
 		else
 			fill_typed(call, &call->mid.send, types, handles, send, sent, send_types);
 		fill_typed(call, &call->mid.recv, types + n, handles + n, recv, got, recv_types);
+		taken = take_call(call);
+	} else if (call->mid.persistent) {
+		call->no_memory = true;
 		taken = take_call(call);
 	} else {
 		incmpi_comm_break(call->c->mid);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The collectives, in front of those of the MPI, which does what INC does not. MPI_Ialltoallw() and
- * persistent collectives are always the MPI's.
+ * The collectives, in front of those of the MPI, which does what INC does not. MPI_Ialltoallw() is
+ * always the MPI's.
  */
 #include "pmpi_call.h"
 
@@ -18,13 +18,6 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 
 	return pmpi_do_barrier(&call, pmpi_comm_find(comm), request) ?
 	       call.ret : PMPI_Ibarrier(comm, request);
-}
-
-/* MPICH looks at requests only in functions that wait or test, of which this is none. */
-int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
-{
-	pmpi_watch_look();
-	return PMPI_Request_get_status(request, flag, status);
 }
 
 #define MPI_FN(name)		MPI_##name

@@ -350,7 +350,7 @@ int MPI_FN(Alltoallw)(const void *send, const COUNT send_counts[], const DISPL s
 
 	return pmpi_do_alltoallw(&call, pmpi_comm_find(comm), send,
 				 SHARES(send_counts, send_displs), send_types, recv,
-				 SHARES(recv_counts, recv_displs), recv_types) ?
+				 SHARES(recv_counts, recv_displs), recv_types, NULL) ?
 	       call.ret : PMPI_FN(Alltoallw)(send, send_counts, send_displs, send_types, recv,
 					     recv_counts, recv_displs, recv_types, comm);
 }

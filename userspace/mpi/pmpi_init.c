@@ -212,12 +212,6 @@ struct pmpi_comm *pmpi_comm_find(MPI_Comm comm)
 	return found ? c : comm_new(comm);
 }
 
-void pmpi_count_persistent(void)
-{
-	if (is_on)
-		incmpi_count(INCMPI_COUNT_WHY + INCMPI_WHY_PERSISTENT, 1);
-}
-
 /*
  * The program's attributes may have callbacks that do collectives of their communicator while it is
  * freed. Ours may be gone by then, and one that is set anew would stay for ever: the MPI does them.
@@ -398,6 +392,7 @@ static void end_mpi(void)
 	if (does_report)
 		print_report();
 	free_all_comms();
+	pmpi_active_exit();
 	incmpi_wait_left();
 	never_exit();
 	PMPI_Comm_free_keyval(&comm_keyval);

@@ -1,52 +1,66 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Persistent collectives, of MPI 4 or as Open MPI's extension: they are the MPI's, and are counted
- * where they are made, so that the report has them.
+ * Persistent collectives are made, of MPI 4 or as Open MPI's extension. The MPI makes its request
+ * of each; where INC does the call, that is only what the program has for it (pmpi_active.c).
  */
-#include "pmpi.h"
+#include "pmpi_call.h"
 
 #ifdef OPEN_MPI
 #include <mpi-ext.h>
 #endif
 
-#define COUNT	int
-#define DISPL	int
+/* The MPI has made @request. */
+static int add_made(const struct pmpi_call *call, bool by_inc, const MPI_Request *request)
+{
+	if (call->raised)
+		return call->ret;
+	if (by_inc)
+		pmpi_active_add(call->kept, *request);
+	return MPI_SUCCESS;
+}
+
+#define END			MPI_Comm comm, MPI_Info info, MPI_Request *request
+#define ENDS			comm, info, request
+#define TO			&call, pmpi_comm_find(comm)
+#define COUNT			int
+#define DISPL			int
+#define SHARES(counts, displs)	pmpi_ints(counts, displs)
+#define BARRIER			pmpi_do_barrier(TO, &pmpi_persistent)
+
+/* What both names of a function do. */
+#define MAKE(make, arguments, keep)				\
+{								\
+	struct pmpi_call call;					\
+	int ret = make arguments;				\
+								\
+	return ret == MPI_SUCCESS ? add_made(&call, keep, request) : ret;	\
+}
 
 #if MPI_VERSION >= 4
 
-#define PERSISTENT(name, parameters, arguments)		\
-int MPI_##name##_init parameters			\
-{							\
-	pmpi_count_persistent();			\
-	return PMPI_##name##_init arguments;		\
-}
+#define PERSISTENT(name, coll, parameters, arguments, keep)	\
+int MPI_##name##_init parameters MAKE(PMPI_##name##_init, arguments, keep)
 #include "pmpi_persistent.h"
-PERSISTENT(Barrier, (MPI_Comm comm, MPI_Info info, MPI_Request *request), (comm, info, request))
+PERSISTENT(Barrier, barrier, (END), (ENDS), BARRIER)
 
 #undef PERSISTENT
 #undef COUNT
 #undef DISPL
-#define COUNT	MPI_Count
-#define DISPL	MPI_Aint
-#define PERSISTENT(name, parameters, arguments)		\
-int MPI_##name##_init_c parameters			\
-{							\
-	pmpi_count_persistent();			\
-	return PMPI_##name##_init_c arguments;		\
-}
+#undef SHARES
+#define COUNT			MPI_Count
+#define DISPL			MPI_Aint
+#define SHARES(counts, displs)	pmpi_wide(counts, displs)
+#define PERSISTENT(name, coll, parameters, arguments, keep)	\
+int MPI_##name##_init_c parameters MAKE(PMPI_##name##_init_c, arguments, keep)
 #include "pmpi_persistent.h"
 
 #elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
 
 /* Weak: another Open MPI of this version may be built without its extensions. */
-#define PERSISTENT(name, parameters, arguments)		\
+#define PERSISTENT(name, coll, parameters, arguments, keep)	\
 __typeof__(PMPIX_##name##_init) PMPIX_##name##_init __attribute__((weak));	\
-int MPIX_##name##_init parameters			\
-{							\
-	pmpi_count_persistent();			\
-	return PMPIX_##name##_init arguments;		\
-}
+int MPIX_##name##_init parameters MAKE(PMPIX_##name##_init, arguments, keep)
 #include "pmpi_persistent.h"
-PERSISTENT(Barrier, (MPI_Comm comm, MPI_Info info, MPI_Request *request), (comm, info, request))
+PERSISTENT(Barrier, barrier, (END), (ENDS), BARRIER)
 
 #endif

@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pmpi.h"
+#include "pmpi_call.h"
 
 struct pmpi_request {
 	struct pmpi_watch watch;	/* first */
+	struct pmpi_kept *kept;	/* the persistent call that it is a start of, or NULL */
 	MPI_Request request;
 	bool complete;		/* MPI has been told */
 	bool orphan;		/* the program has freed it before it had ended */
@@ -42,6 +43,8 @@ static int query_request(void *extra, MPI_Status *status)
 static void request_gone(struct pmpi_request *r)
 {
 	incmpi_op_free(r->watch.op);
+	if (r->kept)
+		pmpi_kept_release(r->kept);
 	pmpi_comm_release(r->watch.c);
 	free(r);
 }
@@ -164,23 +167,29 @@ static int request_new(struct pmpi_request *r)
 
 #endif
 
-int pmpi_request_start(struct pmpi_comm *c, const struct incmpi_call *call, MPI_Request *request)
+static int start_request(struct pmpi_comm *c, struct incmpi_comm *group,
+			 const struct incmpi_call *call, struct pmpi_kept *kept,
+			 MPI_Request *request)
 {
 	struct pmpi_request *r = calloc(1, sizeof(*r));
 	int ret;
 
 	if (!r) {
-		incmpi_comm_break(c->mid);
+		incmpi_comm_break(group);
 		return pmpi_fail(c, -ENOMEM, "no memory for a request");
 	}
-	ret = incmpi_start(c->mid, call, &r->watch.op);
+	ret = incmpi_start(group, call, &r->watch.op);
 	if (ret) {
 		free(r);
 		return pmpi_fail(c, ret, incmpi_errmsg());
 	}
 	r->watch.ended = request_ended;
 	r->watch.c = c;
+	r->watch.looked = kept ? &kept->looked : &c->looked;
+	r->kept = kept;
 	pmpi_comm_hold(c);
+	if (kept)
+		pmpi_kept_hold(kept);
 	ret = request_new(r);
 	if (ret != MPI_SUCCESS) {
 		/* The operation goes on in buffers of the program: to its end. */
@@ -192,4 +201,14 @@ int pmpi_request_start(struct pmpi_comm *c, const struct incmpi_call *call, MPI_
 	*request = r->request;
 	pmpi_watch(&r->watch);
 	return MPI_SUCCESS;
+}
+
+int pmpi_request_start(struct pmpi_comm *c, const struct incmpi_call *call, MPI_Request *request)
+{
+	return start_request(c, c->mid, call, NULL, request);
+}
+
+int pmpi_request_start_kept(struct pmpi_kept *k, MPI_Request *request)
+{
+	return start_request(k->call.c, k->group, &k->call.mid, k, request);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Operations under way of which a request is to be told that they have ended, in the order in which
- * they began. Those of a communicator end in that order: behind one that goes on, none of it is
- * asked for, as each question is a system call.
+ * they began. Those of a communicator end in that order, but for those of persistent calls, which
+ * have an order of their own each: behind one that goes on, none of its order is asked for, as each
+ * question is a system call.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -34,10 +35,10 @@ static int test_next(struct pmpi_watch *w)
 {
 	int ret = -EAGAIN;
 
-	if (w->c->looked != nr_looks)
+	if (*w->looked != nr_looks)
 		ret = incmpi_test(w->op);
 	if (ret == -EAGAIN)
-		w->c->looked = nr_looks;
+		*w->looked = nr_looks;
 	return ret;
 }
 

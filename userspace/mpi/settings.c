@@ -7,6 +7,7 @@
 #include "internal.h"
 
 #define DEFAULT_TUNE	"/etc/inc/mpi.tune"
+#define DEFAULT_PERSISTENT	16
 #define ALL_FNS		((1u << INCMPI_NR_FNS) - 1)
 #define MAX_BYTES	0x7fffffffULL	/* of one buffer, as MPI counts them */
 
@@ -112,6 +113,8 @@ void incmpi_settings_read(struct incmpi_settings *set)
 	set->fns = read_fns(&set->named);
 	set->timeout_ms = (int32_t)read_number("INC_MPI_TIMEOUT", 5000, 600000,
 					       "0 to 600000 milliseconds");
+	set->persistent = (uint32_t)read_number("INC_MPI_PERSISTENT", DEFAULT_PERSISTENT,
+						INCMPI_MAX_PERSISTENT, "0 to 64 groups");
 	set->min = read_number("INC_MPI_MIN", 0, ~0ULL, "a number of bytes");
 	set->max = read_number("INC_MPI_MAX", MAX_BYTES, MAX_BYTES, "0 to 2147483647 bytes");
 }

@@ -497,6 +497,17 @@ static bool must_refuse(const struct incmpi_op *op)
 	       (op->bytes > op->comm->set.max || contradicts_itself(op));
 }
 
+bool incmpi_refuses(struct incmpi_comm *c, const struct incmpi_call *call)
+{
+	struct incmpi_op op = { .comm = c, .call = *call };
+
+	if (!incmpi_has_unknown_shares(call->fn))
+		return false;
+	op.args.coll = incmpi_fn_coll(call->fn);
+	op.bytes = moved_bytes(&op);
+	return must_refuse(&op);
+}
+
 int incmpi_stage(struct incmpi_op *op)
 {
 	struct inc_args *args = &op->args;
