@@ -61,17 +61,25 @@ static pid_t fork_child(void)
 void test_lost(void)
 {
 	int in = 1, out, any = 0, err;
-	MPI_Request request;
+	MPI_Request request, again;
 	MPI_Comm comm, plain;
 	pid_t child = 0;
+	bool has_again;
 
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
 	MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
 	plain = plain_comm(comm);
 	MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm);
+	has_again = make_barrier(comm, &again);
+	if (has_again) {
+		MPI_Start(&again);
+		MPI_Wait(&again, MPI_STATUS_IGNORE);
+	}
 	if (rank != size - 1)
 		MPI_Ibarrier(comm, &request);
+	if (rank != size - 1 && has_again)
+		MPI_Start(&again);
 	PMPI_Barrier(MPI_COMM_WORLD);
 	if (rank == size - 1) {
 		child = fork_child();
@@ -80,6 +88,8 @@ void test_lost(void)
 	}
 	if (rank != size - 1)
 		expect_error("ibarrier", MPI_Wait(&request, MPI_STATUS_IGNORE));
+	if (rank != size - 1 && has_again)
+		expect_error("barrier_init", MPI_Wait(&again, MPI_STATUS_IGNORE));
 	expect_error("allreduce", MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm));
 	expect_error("iallreduce", MPI_Iallreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm, &request));
 	err = PMPI_Allreduce(&in, &any, 1, MPI_INT, MPI_SUM, plain);

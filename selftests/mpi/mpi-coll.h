@@ -168,6 +168,11 @@ void run_blocking(struct group *g);
 void end_call(struct test_call *c);
 bool is_inc(const struct test_call *c);
 
+/* ---- persistent.c ---- */
+
+/* A persistent barrier. False: the MPI has none. */
+bool make_barrier(MPI_Comm comm, MPI_Request *request);
+
 /* ---- The tests ---- */
 
 void test_random(void);

@@ -64,7 +64,8 @@ all_by_inc() {
 
 	before=$(counter sw blocks)
 	job "$1" INC_MPI=verbose INC_MPI_COLLS="$NAMES" -- --expect inc --seed "$2" --ops "$3" &&
-		says 'mpi-coll: by INC [1-9]' && says 'libinc-mpi: by INC: ibcast' || return
+		says 'mpi-coll: by INC [1-9]' && says 'libinc-mpi: by INC: ibcast' &&
+		says 'libinc-mpi: by INC: barrier_init: [1-9]' || return
 	after=$(counter sw blocks)
 	expect "blocks that the node has completed" "$after" -gt "$before" && wait_for 60 no_groups
 }
@@ -174,6 +175,7 @@ measured_table() {
 # A rank leaves its group in mid-operation.
 lost_rank() {
 	job "$1" -- --expect inc lost && says 'lost: ibarrier: .*rank 3' &&
+		says 'lost: barrier_init: .*rank 3' &&
 		says 'lost: allreduce: ' &&
 		says '^lost: passed' && wait_for 60 no_groups
 }

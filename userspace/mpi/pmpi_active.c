@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Requests of persistent collectives that INC does. The program has the one that the MPI has made
- * of the call, which is never started. While an operation of INC's is under way, a generalized
+ * Requests of persistent collectives that INC does. The program has a persistent request of the
+ * MPI's for each, which is never started. While an operation of INC's is under way, a generalized
  * request (pmpi_request.c) stands for it in each function of MPI that waits or tests; of one that
- * is not started, it is MPI_REQUEST_NULL, which is the same to MPI as an inactive request. MPICH
- * 4.0 would wait for ever for its own one, which has never been started.
+ * is not started, it is MPI_REQUEST_NULL, which is the same to MPI as an inactive request.
  *
  * Fortran of Open MPI and mpi_f08 of MPICH call functions PMPI_*: these are here too, as they may
  * get requests that have been made from C.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Persistent collectives are made, of MPI 4 or as Open MPI's extension. The MPI makes its request
- * of each; where INC does the call, that is only what the program has for it (pmpi_active.c).
+ * of each, as it looks at arguments; where INC does the call, another one takes its place, which is
+ * only what the program has for it (pmpi_active.c).
  */
 #include "pmpi_call.h"
 
@@ -9,13 +10,29 @@
 #include <mpi-ext.h>
 #endif
 
-/* The MPI has made @request. */
-static int add_made(const struct pmpi_call *call, bool by_inc, const MPI_Request *request)
+/*
+ * The one that the MPI has made would never be started: the program gets a request that does
+ * nothing in place of it. MPICH 4.0 would wait for ever for the other one.
+ */
+static void replace_request(const struct pmpi_comm *c, MPI_Request *request)
+{
+	MPI_Request nothing;
+
+	if (PMPI_Recv_init(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, c->comm, &nothing) != MPI_SUCCESS)
+		return;
+	PMPI_Request_free(request);
+	*request = nothing;
+}
+
+/* The MPI has taken the call and made @request. */
+static int add_made(const struct pmpi_call *call, bool by_inc, MPI_Request *request)
 {
 	if (call->raised)
 		return call->ret;
-	if (by_inc)
+	if (by_inc) {
+		replace_request(call->c, request);
 		pmpi_active_add(call->kept, *request);
+	}
 	return MPI_SUCCESS;
 }
 
