@@ -269,8 +269,10 @@ static void look_inactive(struct made *m)
 	MPI_Status status;
 
 	for (int i = 0; i < n; i++) {
+		bool is_null = m->requests[i] == MPI_REQUEST_NULL;
+
 		flag = 0;
-		if (m->made[m->which[i]] == (m->requests[i] == MPI_REQUEST_NULL))
+		if (m->made[m->which[i]] == is_null)
 			fail("persistent: a request is gone");
 		MPI_Test(&m->requests[i], &flag, &status);
 		MPI_Get_count(&status, MPI_INT, &count);
