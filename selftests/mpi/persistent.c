@@ -481,11 +481,13 @@ static void leave_to_mpi(void)
 
 	MPI_Op_create(own_sum, 1, &op);
 	INIT_FN(Allreduce)(&rank, &sum, 1, MPI_INT, op, MPI_COMM_WORLD, INFO, &request);
-	MPI_Start(&request);
-	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	if (!IS_MPICH) {
+		MPI_Start(&request);
+		MPI_Wait(&request, MPI_STATUS_IGNORE);
+	}
 	MPI_Request_free(&request);
 	MPI_Op_free(&op);
-	if (sum != size * (size - 1) / 2)
+	if (!IS_MPICH && sum != size * (size - 1) / 2)
 		fail("persistent: the MPI's sum is %d", sum);
 	expect_inc("persistent", "why.operation", before, is_inc_here() ? 1 : 0);
 }
