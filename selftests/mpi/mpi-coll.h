@@ -146,6 +146,12 @@ int call_pmpi(const struct test_call *c);
 MPI_Comm plain_comm(MPI_Comm comm);
 /* In words, until the next call. */
 const char *describe(const struct test_call *c);
+#define MOST_REQUESTS	64
+/*
+ * random.c: by each function that completes requests, as @how from 0 to 9 says. @n: MOST_REQUESTS
+ * at most, of which @left are active.
+ */
+void complete_some(MPI_Request requests[], int n, int left, unsigned int how);
 
 /* ---- compare.c ---- */
 

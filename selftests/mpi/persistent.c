@@ -229,39 +229,6 @@ static int nr_started(const struct made *m)
 	return n;
 }
 
-/* Every function that completes requests. @left: how many are to be. */
-static void complete_all(struct made *m, unsigned int how, int left)
-{
-	MPI_Request *requests = m->requests;
-	MPI_Status statuses[NR_REQUESTS];
-	int n = m->n + 2, flag = 0, index, nr, indices[NR_REQUESTS];
-
-	for (int i = 0; i < n && how == 0; i++)
-		MPI_Wait(&requests[i], i % 2 ? &statuses[i] : MPI_STATUS_IGNORE);
-	for (int i = n - 1; i >= 0 && how == 1; i--, flag = 0)
-		while (!flag)
-			MPI_Test(&requests[i], &flag, &statuses[i]);
-	if (how == 2)
-		MPI_Waitall(n, requests, statuses);
-	if (how == 3)
-		MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);
-	while (how == 4 && !flag)
-		MPI_Testall(n, requests, &flag, statuses);
-	for (; left && how == 5; left--)
-		MPI_Waitany(n, requests, &index, &statuses[0]);
-	for (; left && how == 6; left -= flag)
-		MPI_Testany(n, requests, &index, &flag, &statuses[0]);
-	for (; left && how == 7; left -= nr)
-		MPI_Waitsome(n, requests, &nr, indices, statuses);
-	for (; left && how == 8; left -= nr)
-		MPI_Testsome(n, requests, &nr, indices, statuses);
-	if (how == 9) {
-		while (!flag)
-			MPI_Request_get_status(requests[0], &flag, &statuses[0]);
-		MPI_Waitall(n, requests, statuses);
-	}
-}
-
 /* All are inactive now: complete at once, with an empty status, and none of them first. */
 static void look_inactive(struct made *m)
 {
@@ -353,7 +320,7 @@ static void start_round(struct made *m, unsigned int start)
 	start_some(m, key);
 	if (!draw(3))
 		run_blocking(m->g);
-	complete_all(m, how, nr_started(m));
+	complete_some(m->requests, m->n + 2, nr_started(m), how);
 	look_inactive(m);
 	check_starts(m, before);
 	compare_started(m);

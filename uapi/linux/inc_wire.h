@@ -316,7 +316,7 @@ enum inc_refuse_code {
 	INC_REFUSE_SIZE,	/* group has another size: detail */
 	INC_REFUSE_KEY,		/* proof is wrong */
 	INC_REFUSE_LIMIT,	/* node is full: detail = limit */
-	INC_REFUSE_BUSY,	/* an older run of the group has not ended */
+	INC_REFUSE_BUSY,	/* an older run has not ended, or memory is short; passes */
 	INC_REFUSE_BLOCK,	/* path carries too small a block: detail */
 	INC_REFUSE_MOVED,	/* the group is at a later move: detail */
 	/* others did not come along: detail = one of them | (another or ~0) << 32 */

@@ -264,10 +264,11 @@ int inc_launcher(struct inc_launch *launch);
  * names the lowest. -EADDRINUSE: the rank is taken. -ENOTUNIQ: another program has INC's UDP port
  * here. -EACCES: the key is not the node's. -EPERM: no tenant of the node takes this rank. -EDQUOT:
  * the tenant has as many groups or as much memory as it may. -ENOSPC: the node has. -EINVAL: an
- * argument, or the group has another size. -EBUSY: the group's last run has not ended. -EDOM:
- * canonical order (@order) would take too many parts. -EOPNOTSUPP: other ranks come to other nodes,
- * and the node above them takes no nodes. -EPROTOTYPE: other ranks have joined with another number
- * of stripes. -ECONNRESET, -EHOSTDOWN: a stripe that had joined has ended before the others have.
+ * argument, or the group has another size. -EBUSY: the group's last run has not ended, or the node
+ * is short of memory. -EDOM: canonical order (@order) would take too many parts. -EOPNOTSUPP: other
+ * ranks come to other nodes, and the node above them takes no nodes. -EPROTOTYPE: other ranks have
+ * joined with another number of stripes. -ECONNRESET, -EHOSTDOWN: a stripe that had joined has
+ * ended before the others have.
  * Where the node has a parent, what that says of the node is said of the rank, too.
  * On failure *@out is NULL, and inc_errmsg(NULL) has the text.
  */

@@ -227,7 +227,7 @@ static const char *refusal_text(int err)
 	case -EDQUOT:
 		return "the tenant has all the groups or memory it may (there: inc tenant show)";
 	case -EBUSY:
-		return "an older run of the group has not ended";
+		return "an older run of the group has not ended, or the node is short of memory";
 	case -ERANGE:
 		return "its port is not INC's on this machine, which hears no other (inc caps)";
 	case -EMSGSIZE:
