@@ -28,23 +28,46 @@ int batch_line(char *line, int (*run)(int argc, char **argv))
 	return n ? run(n, words) : 0;
 }
 
-/* Runs line after line. The status of the first one that fails, in line @failed. */
+bool batch_next(FILE *file, char *line, int *err)
+{
+	size_t n = 0;
+	int c = 0;
+
+	while (n < BATCH_LINE - 1 && (c = getc(file)) != EOF && c && c != '\n')
+		line[n++] = (char)c;
+	line[n] = 0;
+	if (!c)
+		*err = usage_error("a NUL in the line: expected text");
+	else if (n == BATCH_LINE - 1)
+		*err = usage_error("expected less than %d bytes in a line", BATCH_LINE - 1);
+	else
+		*err = 0;
+	return !*err && (c != EOF || n);
+}
+
+/*
+ * Runs line after line, to the end or one that is no text. The status of the first one that fails,
+ * in line @failed.
+ */
 static int run_lines(FILE *file, bool force, int (*run)(int argc, char **argv), int *failed)
 {
-	int number = 0, status = 0, now;
-	char *line = NULL;
-	size_t size = 0;
-	ssize_t len;
+	char *line = malloc(BATCH_LINE);
+	int number = 1, status = 0, now;
 
-	while ((force || !status) && (len = getline(&line, &size, file)) >= 0) {
-		number++;
-		error_context[0] = 0;
-		now = strlen(line) == (size_t)len ? batch_line(line, run) :
-		      usage_error("a NUL in the line: expected text");
+	if (!line)
+		return refused("%s", strerror(ENOMEM));
+	error_context[0] = 0;
+	for (; (force || !status) && batch_next(file, line, &now); number++) {
+		now = batch_line(line, run);
 		if (now && !status) {
 			status = now;
 			*failed = number;
 		}
+		error_context[0] = 0;
+	}
+	if (!status && now) {
+		status = now;
+		*failed = number;
 	}
 	free(line);
 	return status;

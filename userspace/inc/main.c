@@ -40,6 +40,7 @@ static void print_help(FILE *to)
 
 	fputs("Usage: inc [OPTIONS] OBJECT [COMMAND [key value]...]\n"
 	      "       inc OBJECT help | -h | --help\n"
+	      "       inc help OBJECT\n"
 	      "       inc [OPTIONS] -b FILE\n", to);
 	options_help(to);
 	fputs("OBJECT:  ", to);
@@ -147,6 +148,28 @@ static int start_object(const struct object *object, int argc, char **argv)
 	return 0;
 }
 
+/* `inc help`, or with the name of an object what `inc OBJECT help` says. */
+static int help(int argc, char **argv)
+{
+	const char *names[N_OBJECTS];
+	int i;
+
+	if (!argc) {
+		print_help(stdout);
+		return 0;
+	}
+	for (i = 0; i < (int)N_OBJECTS; i++)
+		names[i] = objects[i]->name;
+	snprintf(error_context, sizeof(error_context), "help: ");
+	i = word_find(argv[0], names, N_OBJECTS, "object", "`inc help` lists them");
+	if (i < 0)
+		return EXIT_USAGE;
+	if (argc > 1)
+		return usage_error("%s: unexpected, one object has to follow", argv[1]);
+	fputs(objects[i]->usage, stdout);
+	return 0;
+}
+
 int run_command(int argc, char **argv)
 {
 	const char *names[N_OBJECTS + 1] = { [N_OBJECTS] = "help" };
@@ -164,8 +187,7 @@ int run_command(int argc, char **argv)
 		return EXIT_USAGE;
 	if (i < (int)N_OBJECTS)
 		return start_object(objects[i], argc - 1, argv + 1);
-	print_help(stdout);
-	return 0;
+	return help(argc - 1, argv + 1);
 }
 
 /* The exit status @status, or another one if stdout did not take all. */

@@ -136,16 +136,18 @@ static int take_line(int argc, char **argv)
 
 static int read_lines(FILE *file)
 {
-	char before[sizeof(error_context)], *line = NULL;
+	char before[sizeof(error_context)], *line = malloc(BATCH_LINE);
 	int number = 0, err = 0;
-	size_t size = 0;
-	ssize_t len;
+	bool more = true;
 
+	if (!line)
+		return refused("%s", strerror(ENOMEM));
 	memcpy(before, error_context, sizeof(before));
-	while (!err && (len = getline(&line, &size, file)) >= 0) {
+	while (!err && more) {
 		snprintf(error_context, sizeof(error_context), "plan: line %d: ", ++number);
-		err = strlen(line) == (size_t)len ? batch_line(line, take_line) :
-		      usage_error("a NUL in the line: expected text");
+		more = batch_next(file, line, &err);
+		if (more)
+			err = batch_line(line, take_line);
 	}
 	free(line);
 	memcpy(error_context, before, sizeof(before));

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "print.h"
 
@@ -73,7 +74,13 @@ int refused(const char *fmt, ...) __printf(1, 2);
 
 /* "OBJECT COMMAND key value..." as words. Returns the exit status. */
 int run_command(int argc, char **argv);
-/* The same as a line, which is written to. */
+/*
+ * The next line of @file to @line, which has BATCH_LINE bytes, without its end. False: there is no
+ * more (*@err is 0), or no text, of which the error has been printed.
+ */
+#define BATCH_LINE	65536
+bool batch_next(FILE *file, char *line, int *err);
+/* The words of a line, which is written to, as those of a command. */
 int batch_line(char *line, int (*run)(int argc, char **argv));
 /*
  * The lines of @path ("-": stdin) as commands, until one fails, or with @force all. Returns the
