@@ -176,6 +176,7 @@ help:
 	@echo 'make bench       how fast it is, next to Open MPI, MPICH, Gloo and the limits: 30 minutes, QUICK=1: 15.'
 	@echo '                 tools/bench/PART for one part; build/bench has the figures and the plots'
 	@echo 'make coverage    which lines of engine and reduction the fast tests run; a table in build/coverage.'
-	@echo '                 GLUE=1: which of the others the VM tests run, in build/coverage-glue; half an hour'
+	@echo '                 GLUE=1: which of the others the VM tests run, in build/coverage-glue; a quarter'
+	@echo '                 of an hour'
 	@echo 'make lint        checkpatch, sparse, shellcheck, python'
 	@echo 'make clean       remove build/ (fetched kernels stay in the cache)'
