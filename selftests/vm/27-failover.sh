@@ -102,7 +102,7 @@ both_back() {
 	inc -n sw node set dev br0 dead 10000 fallback standby standby "$INC_NODE2" &&
 		start_job --ops 200 || return
 	inc -n sw node del dev br0 && inc -n sw node del dev br1 &&
-		wait_for 30 has_moved 6 && inc -n sw node add dev br1 || return
+		wait_for 120 has_moved 6 && inc -n sw node add dev br1 || return
 	ends_well standby
 }
 
