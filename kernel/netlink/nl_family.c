@@ -350,6 +350,22 @@ static int check_standby(const struct netinc_peer *peer, struct netlink_ext_ack 
 	return check_parent_addr(peer, extack);
 }
 
+/* The last of @n peers is none of those before it. */
+static int check_once(const struct netinc_peer *peers, int n, const char *what,
+		      struct netlink_ext_ack *extack)
+{
+	int i;
+
+	for (i = 0; i < n - 1; i++) {
+		if (!netinc_peer_same(&peers[i], &peers[n - 1]))
+			continue;
+		NL_SET_ERR_MSG_FMT(extack, "%s: address %d is address %d, expected each once", what,
+				   n, i + 1);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /* All standby nodes that the request names, instead of those of before. */
 static int take_standbys(struct netinc_node_cfg *cfg, const struct nlattr *node,
 			 struct netlink_ext_ack *extack)
@@ -375,9 +391,11 @@ static int take_standbys(struct netinc_node_cfg *cfg, const struct nlattr *node,
 			err = parse_addr(&cfg->standby[n], tb, extack);
 		if (!err)
 			err = check_standby(&cfg->standby[n], extack);
+		n++;
+		if (!err)
+			err = check_once(cfg->standby, n, "standby", extack);
 		if (err)
 			return err;
-		n++;
 	}
 	if (n)
 		cfg->nstandby = n;
@@ -430,9 +448,10 @@ static int add_parent(struct netinc_node_cfg *cfg, const struct nlattr *attr,
 	struct netinc_peer *parent = &cfg->parent[cfg->nparents];
 	int err = parse_parent(parent, attr, extack) ?: check_parent_addr(parent, extack);
 
-	if (!err)
-		cfg->nparents++;
-	return err;
+	if (err)
+		return err;
+	cfg->nparents++;
+	return check_once(cfg->parent, cfg->nparents, "parent", extack);
 }
 
 /* All parents that the request names, instead of those of before. */

@@ -110,6 +110,10 @@ def fallback_cases(index, lo):
         yield (op, [top("node", who, node("fallback", 2), *[standby(good)] * 9)], False,
                errno.E2BIG,
                "standby: 9 nodes, expected at most 3")
+        other = parent("addr", socket.inet_aton("10.9.9.8"))
+        for again in [good], [good, parent("port", 5227)]:
+            yield (op, [top("node", who, standby(good), standby(other), standby(*again))], False,
+                   errno.EINVAL, "standby: address 3 is address 1, expected each once")
         yield (op, [top("node", who, standby())], False, errno.EINVAL,
                "address of 0 bytes: expected 4 (IPv4) or 16 (IPv6)")
         yield (op, [top("node", who, standby(good), standby(parent("port", 5227)))], False,
@@ -172,6 +176,8 @@ def node_parent_cases(index, lo):
         for attrs, size in ([], 0), ([parent("port", 5227)], 0), ([parent("addr", b"\1" * 5)], 5):
             yield (op, [top("node", who, above(*attrs))], False, errno.EINVAL,
                    f"address of {size} bytes: expected 4 (IPv4) or 16 (IPv6)")
+        yield (op, [top("node", who, above(good), above(good))], False, errno.EINVAL,
+               "parent: address 2 is address 1, expected each once")
         for text in "224.0.0.1", "255.255.255.255", "ff02::1", "::ffff:10.0.0.1":
             raw = socket.inet_pton(socket.AF_INET6 if ":" in text else socket.AF_INET, text)
             yield (op, [top("node", who, above(parent("addr", raw)))], False, errno.EADDRNOTAVAIL,
