@@ -149,7 +149,7 @@ static int start_object(const struct object *object, int argc, char **argv)
 }
 
 /* `inc help`, or with the name of an object what `inc OBJECT help` says. */
-static int help(int argc, char **argv)
+static int run_help(int argc, char **argv)
 {
 	const char *names[N_OBJECTS];
 	int i;
@@ -187,7 +187,7 @@ int run_command(int argc, char **argv)
 		return EXIT_USAGE;
 	if (i < (int)N_OBJECTS)
 		return start_object(objects[i], argc - 1, argv + 1);
-	return help(argc - 1, argv + 1);
+	return run_help(argc - 1, argv + 1);
 }
 
 /* The exit status @status, or another one if stdout did not take all. */
