@@ -304,27 +304,33 @@ static void cut_counts(struct netinc_op *op)
  * Bytes that an element may take on its way. Nodes pass accumulators to one another, in packets
  * that are no longer than those of ranks.
  */
-static u32 max_elem_size(const struct netinc_op *op)
+static u32 max_elem_size(const struct netinc_op *op, bool deep)
 {
 	u8 type = netinc_coll_wire_type(op);
 	u32 size = netinc_reduce_elem_size(type);
 	const struct netinc_reduce *kernel =
-		op->deep ? netinc_reduce_find(type, netinc_coll_wire_op(op),
-					      op->mode & INC_MODE_WIRE, false) : NULL;
+		deep ? netinc_reduce_find(type, netinc_coll_wire_op(op), op->mode & INC_MODE_WIRE,
+					  false) : NULL;
 
 	return kernel ? max_t(u32, kernel->acc_size, size) : size;
 }
 
+bool netinc_coll_fits(const struct netinc_op *op, u32 block_bytes)
+{
+	return max_elem_size(op, true) <= block_bytes;
+}
+
 void netinc_coll_cut(struct netinc_op *op, u32 block_bytes)
 {
-	u32 size = max_elem_size(op);
+	u32 size = max_elem_size(op, op->deep);
 
 	op->blocks = 1;
 	op->rounds = 1;
 	if (!size)
 		return;
 	op->head = (block_bytes - (u32)sizeof(struct inc_desc)) / size;
-	op->full = block_bytes / size;
+	/* an element fits any block, its accumulator not where READY shortens them afterwards */
+	op->full = max(block_bytes / size, 1u);
 	if (op->counts) {
 		cut_counts(op);
 	} else {

@@ -89,6 +89,13 @@ struct netinc_share {
 int netinc_coll_check(const struct netinc_op *op);
 
 /*
+ * Is a block of @block_bytes as long as an element, also where nodes pass it to one another? Only
+ * blocks of MX are so long that it may not be. The first block of an operation, which has its
+ * descriptor, too, may still have no room for one.
+ */
+bool netinc_coll_fits(const struct netinc_op *op, u32 block_bytes);
+
+/*
  * What cutting it needs to know of all its counts, which takes size * size steps for PAIRS: once,
  * when they are filled in. Who does not call it has netinc_coll_cut() do it.
  */

@@ -8,17 +8,15 @@
 #include "host/convert.h"
 #include "reduce/reduce.h"
 
-#define MAX_ELEM	16
-
 /*
  * Softirqs on one CPU do not nest, and ranks are served in softirq or with it off. That another
  * task has the CPU then is possible on PREEMPT_RT alone, and only there the lock is one.
  */
 struct scratch {
 	local_lock_t lock;
-	u8 in[NETINC_ELEMS_CHUNK * MAX_ELEM];
-	u8 hub[NETINC_ELEMS_CHUNK * MAX_ELEM];
-	u8 chunk[2][NETINC_ELEMS_CHUNK * MAX_ELEM];
+	u8 in[NETINC_SCRATCH];
+	u8 hub[NETINC_SCRATCH];
+	u8 chunk[2][NETINC_SCRATCH];
 };
 
 static struct scratch __percpu *scratch;

@@ -9,6 +9,7 @@
 #include "core/fpu_section.h"
 
 #define NETINC_ELEMS_CHUNK	256u	/* elements that are converted at a time */
+#define NETINC_SCRATCH		(NETINC_ELEMS_CHUNK * 16)	/* bytes of memory for them */
 
 /* Does anything have to be done to them? */
 bool netinc_convert_plain(const struct netinc_op_request *req);
@@ -30,7 +31,7 @@ bool netinc_convert_get(const struct netinc_op_request *req, u64 at, void *to, u
 bool netinc_convert_put(const struct netinc_op_request *req, u64 at, const void *from, u32 n,
 			bool fpu);
 
-/* Scratch memory for a chunk of elements, of this CPU; @i: 0 or 1. */
+/* Scratch memory of this CPU, NETINC_SCRATCH bytes for a chunk of elements; @i: 0 or 1. */
 void *netinc_convert_scratch(u32 i);
 
 int netinc_convert_init(void);

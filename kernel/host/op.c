@@ -124,6 +124,8 @@ enum netinc_memory netinc_op_request_memory(const struct netinc_op_request *req,
 static int check_submit(const struct netinc_rank *rank, const struct inc_submit *sub,
 			struct netinc_op *op)
 {
+	int err;
+
 	if (sub->resv0[0] || sub->resv0[1] || sub->resv0[2] || sub->flags)
 		return -EINVAL;
 	if (sub->weight && sub->op != INC_OP_WSUM)
@@ -137,7 +139,10 @@ static int check_submit(const struct netinc_rank *rank, const struct inc_submit 
 	op->count = sub->count;
 	op->rank = rank->ep.cfg.rank;
 	op->size = rank->ep.cfg.size;
-	return netinc_coll_check(op);
+	err = netinc_coll_check(op);
+	if (err)
+		return err;
+	return netinc_coll_fits(op, READ_ONCE(rank->ep.block)) ? 0 : -EOPNOTSUPP;
 }
 
 static u32 count_ahead(const struct netinc_rank *rank)

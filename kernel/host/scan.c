@@ -67,15 +67,22 @@ static u8 *find_accumulators(const struct netinc_rank *rank, const struct netinc
 	return chain->mem + (size_t)slot * chain->levels * chain->bytes;
 }
 
+/* As many of @left elements as there is scratch memory for their accumulators. */
+static u32 some_elems(const struct netinc_reduce *r, u32 left)
+{
+	return min3(left, NETINC_ELEMS_CHUNK, NETINC_SCRATCH / r->acc_size);
+}
+
 /* Both are accumulators, as is @to, which may be @a or @b. */
 static void fold_accumulators(const struct netinc_op_request *req, const void *a, const void *b,
 			      void *to, u32 n, bool fpu)
 {
 	const struct netinc_fold_args args = { .flags = NETINC_FOLD_UNROUNDED, .ranks = 1 };
-	const struct netinc_reduce *r = netinc_reduce_accumulators(kernel_of(&req->op, fpu), fpu);
+	const struct netinc_reduce *whole = kernel_of(&req->op, fpu);
+	const struct netinc_reduce *r = netinc_reduce_accumulators(whole, fpu);
 	const void *src[2] = { a, b };
 
-	r->fold(to, src, 2, n, &args);
+	r->fold(to, src, 2, n * netinc_reduce_acc_elems(whole, r), &args);
 }
 
 /* @n elements become accumulators, or the other way round. */
@@ -98,7 +105,7 @@ static void add_contribution(struct netinc_op_request *req, const struct netinc_
 		void *from = netinc_convert_scratch(0);
 		u8 *top = acc + hweight32(b->owner) * bytes + i * r->acc_size;
 
-		n = min(b->elems - i, NETINC_ELEMS_CHUNK);
+		n = some_elems(r, b->elems - i);
 		if (skb_copy_bits(pay->obj, off + i * r->elem_size, from, n * r->elem_size))
 			return;
 		fold_one(req, from, top, n, NETINC_FOLD_UNROUNDED, fpu);
@@ -130,7 +137,7 @@ static bool finish_block(struct netinc_op_request *req, const struct netinc_bloc
 	for (i = 0; i < b->elems; i += n) {
 		void *elems = netinc_convert_scratch(0), *to = netinc_convert_scratch(1);
 
-		n = min(b->elems - i, NETINC_ELEMS_CHUNK);
+		n = some_elems(r, b->elems - i);
 		if (scan && !netinc_convert_get(req, b->send + i, elems, n, fpu))
 			return false;
 		if (scan)

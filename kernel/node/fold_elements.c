@@ -15,7 +15,7 @@
 #include "reduce/reduce.h"
 
 #define MAX_BOUNCE	4	/* sources of a pass that are copied, not being contiguous */
-#define MAX_CHUNK	4096u	/* bytes of elements; a chunk is a multiple of any element */
+#define MAX_CHUNK	4096u	/* bytes of elements; a chunk has whole ones */
 #define SCRATCH		28672u	/* bytes; all of struct scratch fits PCPU_MIN_UNIT_SIZE */
 
 /* A block being folded, a chunk at a time. */
@@ -100,12 +100,15 @@ static void run_pass(const struct fold *f, void *to, const void *const *src, u32
 	const struct netinc_fold_args args = { .flags = flags, .ranks = f->ranks };
 	const struct netinc_reduce *kernel = f->kernel;
 	bool fpu = netinc_fpu_section_enter(&f->g->section);
+	u32 elems = f->len / f->kernel->elem_size;
 
-	if (accumulators)
+	if (accumulators) {
 		kernel = netinc_reduce_accumulators(kernel, fpu);
-	else if (kernel->fpu && !fpu)
+		elems *= netinc_reduce_acc_elems(f->kernel, kernel);
+	} else if (kernel->fpu && !fpu) {
 		kernel = netinc_reduce_find(kernel->type, kernel->op, kernel->mode, false);
-	kernel->fold(to, src, n, f->len / f->kernel->elem_size, &args);
+	}
+	kernel->fold(to, src, n, elems, &args);
 	netinc_fpu_section_leave(&f->g->section);
 }
 
@@ -274,11 +277,12 @@ static u32 count_operands(const struct fold *f)
 static void divide_scratch(struct fold *f)
 {
 	const struct netinc_group *grp = &f->g->grp;
+	u32 room;
 
 	f->wider = f->kernel->acc_size / f->kernel->elem_size;
 	f->operands = min((u32)(f->part.to - f->part.from), (u32)ilog2(grp->cfg.size) + 2);
-	f->chunk = min(MAX_CHUNK,
-		       round_down(SCRATCH / (MAX_BOUNCE + f->operands * f->wider), 64));
+	room = min(MAX_CHUNK, round_down(SCRATCH / (MAX_BOUNCE + f->operands * f->wider), 64));
+	f->chunk = room - room % f->kernel->elem_size;
 }
 
 static void fold_begin(struct fold *f, struct netinc_node_group *g, const struct netinc_slot *slot,

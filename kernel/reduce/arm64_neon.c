@@ -14,6 +14,7 @@
 #include "reduce/vector_float.h"
 #include "reduce/vector_complex.h"
 #include "reduce/vector_pair.h"
+#include "reduce/vector_mx.h"
 #include "reduce/vector_convert.h"
 
 const struct netinc_reduce netinc_neon[] = {
@@ -21,6 +22,7 @@ const struct netinc_reduce netinc_neon[] = {
 	NETINC_FLOAT_KERNELS(NETINC_KERNEL_SIMD)
 	NETINC_COMPLEX_KERNELS(NETINC_KERNEL_SIMD)
 	NETINC_PAIR_KERNELS(NETINC_KERNEL_SIMD)
+	NETINC_MX_KERNELS(NETINC_KERNEL_SIMD)
 	{ }
 };
 

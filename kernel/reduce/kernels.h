@@ -78,6 +78,22 @@
 	NETINC_PAIR(K, I64_I64, i64_i64, 16)						\
 	NETINC_PAIR(K, F64_I64, f64_i64, 16)
 
+/*
+ * An element is a block of 32 values with one scale, an accumulator 32 f32, and as many zeros as
+ * make it a multiple of an element.
+ */
+#define NETINC_MX(K, T, t, size, wide)							\
+	K(INC_TYPE_##T, INC_OP_SUM, 0, #t "-sum", size, wide, t##_sum)			\
+	K(INC_TYPE_##T, INC_OP_AVG, 0, #t "-avg", size, wide, t##_avg)			\
+	K(INC_TYPE_##T, INC_OP_MIN, 0, #t "-min", size, wide, t##_min)			\
+	K(INC_TYPE_##T, INC_OP_MAX, 0, #t "-max", size, wide, t##_max)
+
+#define NETINC_MX_KERNELS(K)								\
+	NETINC_MX(K, MXF8E4M3, mxf8e4m3, 33, 132)					\
+	NETINC_MX(K, MXF8E5M2, mxf8e5m2, 33, 132)					\
+	NETINC_MX(K, MXF4E2M1, mxf4e2m1, 17, 136)					\
+	NETINC_MX(K, MXI8, mxi8, 33, 132)
+
 /* C(from, to, name, function) */
 #define NETINC_BOTH_WAYS(C, T, t)							\
 	C(INC_TYPE_F32, INC_TYPE_##T, "f32-" #t, f32_to_##t)				\
@@ -130,6 +146,7 @@ extern const struct netinc_reduce netinc_generic_int[];
 extern const struct netinc_reduce netinc_generic_float[];
 extern const struct netinc_reduce netinc_generic_complex[];
 extern const struct netinc_reduce netinc_generic_pair[];
+extern const struct netinc_reduce netinc_generic_mx[];
 extern const struct netinc_convert netinc_generic_convert[];
 extern const struct netinc_scale netinc_generic_scale[];
 extern const struct netinc_reduce netinc_avx2[];

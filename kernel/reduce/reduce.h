@@ -13,9 +13,12 @@
  * and clamped once at the end. A fold that is done in several passes (or at several nodes) ends
  * each with accumulators, which netinc_reduce_accumulators() folds.
  *
- * There is a place for later additions: a format whose bytes are not count x elem_size (sparse,
- * block float) has elem_size 0 and a length function; a further instruction set is a variant, a
- * NETINC_CPU_ bit and one more array in table.c.
+ * An element can be a block of several values (MX): its accumulator is an array of f32, with zeros
+ * behind it that make acc_size a multiple of elem_size, as it is of all.
+ *
+ * There is a place for later additions: a format whose bytes are not count x elem_size (sparse) has
+ * elem_size 0 and a length function; a further instruction set is a variant, a NETINC_CPU_ bit and
+ * one more array in table.c.
  */
 #ifndef NETINC_REDUCE_REDUCE_H
 #define NETINC_REDUCE_REDUCE_H
@@ -70,7 +73,7 @@ struct netinc_reduce {
 	u8 mode;		/* INC_MODE_SATURATE or 0 */
 	u8 variant;		/* enum netinc_variant */
 	u8 elem_size;		/* bytes of one element on the wire */
-	u8 acc_size;		/* bytes of one accumulator */
+	u8 acc_size;		/* bytes of one accumulator: a multiple of elem_size */
 	bool fpu;		/* fold only between netinc_fpu_begin() and netinc_fpu_end() */
 	unsigned int features;	/* NETINC_CPU_ bits it needs */
 	const char *name;	/* "f32-sum-avx2": for messages and tests */
@@ -127,9 +130,17 @@ u32 netinc_reduce_digest(void);
 const struct netinc_reduce *netinc_reduce_find(u8 type, u8 op, u8 mode, bool fpu_ok);
 /*
  * What folds accumulators of @r as if they were elements: @r itself where they are, else the kernel
- * of their type. Its result is not divided: fold with NETINC_FOLD_UNROUNDED.
+ * of their type, for which one accumulator is netinc_reduce_acc_elems() elements. Its result is not
+ * divided: fold with NETINC_FOLD_UNROUNDED.
  */
 const struct netinc_reduce *netinc_reduce_accumulators(const struct netinc_reduce *r, bool fpu_ok);
+
+static inline unsigned int netinc_reduce_acc_elems(const struct netinc_reduce *r,
+						   const struct netinc_reduce *accumulators)
+{
+	return r->acc_size / accumulators->elem_size;
+}
+
 /* Are these sums or products of floats, of which the last bits depend on the order of folds? */
 bool netinc_reduce_is_ordered(u8 type, u8 op, u8 mode);
 const struct netinc_convert *netinc_convert_find(u8 from, u8 to, bool fpu_ok);

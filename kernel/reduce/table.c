@@ -8,6 +8,7 @@ static const struct netinc_reduce * const arrays[] = {
 	netinc_generic_float,
 	netinc_generic_complex,
 	netinc_generic_pair,
+	netinc_generic_mx,
 #ifdef __x86_64__
 	netinc_avx2,
 	netinc_avx512,
@@ -132,6 +133,10 @@ bool netinc_reduce_is_ordered(u8 type, u8 op, u8 mode)
 	case INC_TYPE_F64:
 	case INC_TYPE_C32:
 	case INC_TYPE_C64:
+	case INC_TYPE_MXF8E4M3:
+	case INC_TYPE_MXF8E5M2:
+	case INC_TYPE_MXF4E2M1:
+	case INC_TYPE_MXI8:
 		return true;
 	default:
 		return false;

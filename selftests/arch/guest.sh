@@ -58,7 +58,7 @@ check "f32 with NaN, infinities, subnormals, zeros" run_ranks 3 inc-allreduce --
 check "i32 in place, off its alignment" run_ranks 3 inc-allreduce --type i32 --inplace --align 3 \
 	--count 1,355,5000 --iters 2 --seed "$RANDOM"
 [ "$ARCH" != arm64 ] || check "beside a program with FPCR of its own" beside_rounding
-for type in i8 u16 i64 f16 bf16 f64 f8e4m3 f8e5m2 c32 f64_i64; do
+for type in i8 u16 i64 f16 bf16 f64 f8e4m3 f8e5m2 c32 f64_i64 mxf8e4m3 mxf4e2m1; do
 	check "type $type" run_ranks 3 inc-coll --quiet --seed "$RANDOM" --ops 15 --type "$type"
 done
 check "any collective" run_ranks 3 inc-coll --quiet --seed "$RANDOM" --ops 60

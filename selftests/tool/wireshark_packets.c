@@ -630,6 +630,25 @@ static void accumulators(void)
 	send_clean();
 }
 
+static void block_floats(void)
+{
+	struct netinc_pkt p;
+	u8 *elements = body();
+
+	begin_packet(&p, INC_PKT_CONTRIB);
+	p.flags = INC_F_PAYLOAD;
+	p.dtype = INC_TYPE_MXF4E2M1;
+	p.dop = INC_OP_SUM;
+	p.len = 3 * 17;
+	memset(elements, 0, p.len);
+	elements[0] = 127;
+	elements[17] = 120;
+	elements[2 * 17] = 255;
+	say_text("inc.elements", "2^0 2^-7 NaN");
+	end_packet(&p);
+	send_clean();
+}
+
 /* ---- what is to be remarked ---- */
 
 static void events(void)
@@ -890,6 +909,7 @@ int main(int argc, char **argv)
 	every_type();
 	every_code();
 	accumulators();
+	block_floats();
 	events();
 	before_segmentation();
 	bad_checksums();

@@ -42,8 +42,9 @@ static inline void fold_stack_join(struct fold_stack *f)
 	const struct netinc_fold_args args = { .flags = NETINC_FOLD_UNROUNDED, .ranks = 1 };
 	u8 *top = f->mem + (f->order.n - 1) * f->bytes;
 	const void *src[2] = { top - f->bytes, top };
+	const struct netinc_reduce *r = netinc_reduce_accumulators(f->r, false);
 
-	netinc_reduce_accumulators(f->r, false)->fold(top - f->bytes, src, 2, f->elems, &args);
+	r->fold(top - f->bytes, src, 2, f->elems * netinc_reduce_acc_elems(f->r, r), &args);
 	netinc_order_join(&f->order);
 }
 

@@ -36,7 +36,7 @@ static inline bool guards_intact(const char *name, const u8 *buf, const u8 *dst,
 /* Bytes of an element, highest first. */
 static inline const char *hex(const u8 *p, unsigned int size)
 {
-	static char text[8][40];
+	static char text[8][80];
 	static unsigned int next;
 	char *out = text[next++ % ARRAY_SIZE(text)], *at = out;
 

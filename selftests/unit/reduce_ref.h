@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum ref_class { REF_INT, REF_BOOL, REF_FLOAT, REF_COMPLEX, REF_PAIR };
+enum ref_class { REF_INT, REF_BOOL, REF_FLOAT, REF_COMPLEX, REF_PAIR, REF_BLOCK };
 
 /* A type; of a complex number or a pair, its parts: both parts of a pair have as many bits. */
 struct ref_type {
@@ -48,6 +48,10 @@ static const struct ref_type ref_types[] = {
 	{ INC_TYPE_F32_I32, REF_PAIR, 4, 2, true, 23, 8, false },
 	{ INC_TYPE_I64_I64, REF_PAIR, 8, 2, true, 0, 0, false },
 	{ INC_TYPE_F64_I64, REF_PAIR, 8, 2, true, 52, 11, false },
+	{ INC_TYPE_MXF8E4M3, REF_BLOCK, 33, 1, true, 0, 0, false },
+	{ INC_TYPE_MXF8E5M2, REF_BLOCK, 33, 1, true, 0, 0, false },
+	{ INC_TYPE_MXF4E2M1, REF_BLOCK, 17, 1, true, 0, 0, false },
+	{ INC_TYPE_MXI8, REF_BLOCK, 33, 1, true, 0, 0, false },
 };
 
 static inline const struct ref_type *ref_type(u8 type)
@@ -73,12 +77,14 @@ static inline bool ref_exists(const struct ref_type *t, u8 op, u8 mode)
 		       t->bytes <= 2;
 	switch (op) {
 	case INC_OP_SUM:
-	case INC_OP_PROD:
 	case INC_OP_AVG:
+		return t->class == REF_INT || t->class == REF_FLOAT || t->class == REF_COMPLEX ||
+		       t->class == REF_BLOCK;
+	case INC_OP_PROD:
 		return t->class == REF_INT || t->class == REF_FLOAT || t->class == REF_COMPLEX;
 	case INC_OP_MIN:
 	case INC_OP_MAX:
-		return t->class == REF_INT || t->class == REF_FLOAT;
+		return t->class == REF_INT || t->class == REF_FLOAT || t->class == REF_BLOCK;
 	case INC_OP_BAND:
 	case INC_OP_BOR:
 	case INC_OP_BXOR:
@@ -300,6 +306,8 @@ static inline void ref_complex(const struct ref_type *t, u8 op, const u8 *const 
 	ref_put(out + t->bytes, t->bytes, ref_encode(t, x.im));
 }
 
+#include "ref_mx.h"
+
 /* Integers */
 
 static inline __int128 ref_integer(const struct ref_type *t, u64 bits)
@@ -397,6 +405,32 @@ static inline void ref_pair(const struct ref_type *t, u8 op, const u8 *const *p,
 	ref_put(out + t->bytes, t->bytes, index);
 }
 
+/* Blocks: value by value as f32, then as a block again */
+
+#define REF_SOURCES	1024
+
+static inline void ref_block(const struct ref_type *t, u8 op, const u8 *const *p, unsigned int n,
+			     unsigned int ranks, u8 *out)
+{
+	const struct ref_type *f32 = ref_type(INC_TYPE_F32);
+	const struct ref_mx *f = ref_mx_format(t->type);
+	u8 value[REF_SOURCES][4];
+	const u8 *q[REF_SOURCES];
+	unsigned int i, s;
+	double x[32];
+
+	for (i = 0; i < 32; i++) {
+		for (s = 0; s < n; s++) {
+			ref_put(value[s], 4, ref_encode(f32, ref_mx_decode(f, p[s], i)));
+			q[s] = value[s];
+		}
+		x[i] = ref_float_node(f32, op, q, 0, n);
+		if (op == INC_OP_AVG)
+			x[i] = ref_div(f32, x[i], ranks);
+	}
+	ref_mx_encode(f, x, out);
+}
+
 /* One element of n sources, at p[0] to p[n - 1]. */
 static inline void ref_fold(const struct ref_type *t, u8 op, u8 mode, const u8 *const *p,
 			    unsigned int n, unsigned int ranks, u8 *out)
@@ -411,6 +445,8 @@ static inline void ref_fold(const struct ref_type *t, u8 op, u8 mode, const u8 *
 		return ref_complex(t, op, p, n, ranks, out);
 	case REF_PAIR:
 		return ref_pair(t, op, p, n, out);
+	case REF_BLOCK:
+		return ref_block(t, op, p, n, ranks, out);
 	}
 }
 

@@ -100,11 +100,39 @@ static inline u64 interesting_int(const struct ref_type *t)
 	return r % 8 == 1 ? r >> 62 : r >> (8 + (r >> 3) % 32);
 }
 
+/*
+ * A block whose scale is near those of others, or near the ends; now and then there are NaNs, few
+ * values, or hardly any bits.
+ */
+static inline void interesting_block(const struct ref_type *t, u8 *p)
+{
+	const struct ref_mx *f = ref_mx_format(t->type);
+	u64 r = ktap_random();
+	unsigned int i;
+
+	p[0] = r % 8 ? 127 + r / 8 % 6 - 3 : r / 8 % 2 ? r / 16 % 20 : 255 - r / 16 % 20;
+	if (p[0] == 255 && r / 1024 % 8)
+		p[0] = 254;
+	for (i = 1; i < ref_mx_size(f); i++)
+		p[i] = ktap_random() >> 20 & (r >> 32 & 15 ? 0xff : 0x91);
+	for (i = 0; i < 32; i++) {
+		if (!isfinite(ref_mx_number(f, ref_mx_code(f, p, i))) && r >> 40 & 63)
+			ref_mx_set(f, p, i, 0x35);
+		if (!(r >> 48 & 7) && ktap_below(16))
+			ref_mx_set(f, p, i, r >> 52 & 1 ? 0x80 >> (f->value ? 0 : 4) : 0);
+	}
+}
+
 /* One element to p. Values of pairs come from a few, so that some are the same. */
 static inline void interesting(const struct ref_type *t, u8 *p)
 {
-	u64 x = t->mant ? interesting_float(t) : interesting_int(t);
+	u64 x;
 
+	if (t->class == REF_BLOCK) {
+		interesting_block(t, p);
+		return;
+	}
+	x = t->mant ? interesting_float(t) : interesting_int(t);
 	if (t->class == REF_PAIR && x % 4)
 		x = special(t, x / 4 % 8 * 17);
 	if (t->class == REF_BOOL && x % 4)

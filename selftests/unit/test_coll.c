@@ -92,6 +92,51 @@ static void test_largest(void)
 	}
 }
 
+static struct netinc_op block_floats(bool deep, u64 count)
+{
+	return (struct netinc_op){ .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_MXF4E2M1,
+				   .wire = INC_TYPE_MXF4E2M1, .op = INC_OP_MAX, .deep = deep,
+				   .count = count };
+}
+
+/*
+ * Elements longer than what a descriptor leaves of a block, and accumulators longer than a block:
+ * the first block may be empty, and no other one is.
+ */
+static void test_long_elements(void)
+{
+	static const struct {
+		u32 block, head, full;
+		bool deep, fits;
+	} cases[] = {
+		{ 64, 1, 3, false, false }, { 128, 5, 7, false, false }, { 64, 0, 1, true, false },
+		{ 144, 0, 1, true, true }, { 160, 0, 1, true, true }, { 176, 1, 1, true, true },
+		{ 1408, 10, 10, true, true }, { 1408, 80, 82, false, true },
+	};
+	struct netinc_op op;
+	u64 first;
+	u32 i;
+
+	netinc_reduce_init(0);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		op = block_floats(cases[i].deep, 1000);
+		netinc_coll_cut(&op, cases[i].block);
+		expect(op.head == cases[i].head && op.full == cases[i].full &&
+		       range(&op, 0, &first) == op.head && range(&op, 1, &first) == op.full,
+		       "blocks of %u: %u and %u elements", cases[i].block, op.head, op.full);
+		expect(op.blocks == 1 + DIV_ROUND_UP(1000 - op.head, op.full),
+		       "blocks of %u: %llu", cases[i].block, (unsigned long long)op.blocks);
+		expect(netinc_coll_fits(&op, cases[i].block) == cases[i].fits,
+		       "blocks of %u: it says otherwise", cases[i].block);
+	}
+	op = block_floats(false, 1);
+	op.coll = INC_COLL_BROADCAST;
+	op.op = INC_OP_NONE;
+	expect(netinc_coll_fits(&op, INC_MIN_BLOCK), "what is only moved has no accumulators");
+	op = allreduce(1);
+	expect(netinc_coll_fits(&op, INC_MIN_BLOCK), "f32 do not fit");
+}
+
 static void only_block(struct netinc_op op, u32 elems, u16 bits, const char *what)
 {
 	struct netinc_block b;
@@ -268,8 +313,9 @@ static void test_asks_counts(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_cover), KTAP(test_largest), KTAP(test_empty), KTAP(test_check), KTAP(test_sig),
-	KTAP(test_desc), KTAP(test_counts_hash), KTAP(test_asks_counts),
+	KTAP(test_cover), KTAP(test_largest), KTAP(test_long_elements), KTAP(test_empty),
+	KTAP(test_check), KTAP(test_sig), KTAP(test_desc), KTAP(test_counts_hash),
+	KTAP(test_asks_counts),
 };
 
 int main(int argc, char **argv)

@@ -361,6 +361,9 @@ static void test_fold(void)
 		{ INC_TYPE_I8, INC_OP_SUM, INC_MODE_SATURATE },
 		{ INC_TYPE_I32, INC_OP_AVG, 0 },
 		{ INC_TYPE_F64_I64, INC_OP_MINLOC, 0 },
+		{ INC_TYPE_MXF8E4M3, INC_OP_SUM, 0 },
+		{ INC_TYPE_MXF4E2M1, INC_OP_AVG, 0 },
+		{ INC_TYPE_MXI8, INC_OP_MAX, 0 },
 	};
 	u32 i, k;
 

@@ -9,6 +9,7 @@
 #include "../../userspace/coll/coll.h"
 #include "ktap.h"
 #include "../../userspace/coll/number.c"
+#include "../../userspace/coll/block.c"
 #include "../../userspace/coll/plan.c"
 #include "../../userspace/coll/expect.c"
 
@@ -134,6 +135,33 @@ static void test_fold(void)
 	FOLDS(F32_I32, MINLOC, 0, struct pair, { NAN, 7 }, { 2, 5 }, { 1, 9 }, { NAN, 7 });
 }
 
+struct mx8 {
+	uint8_t bytes[33];
+};
+
+struct mx4 {
+	uint8_t bytes[17];
+};
+
+/* A block whose scale is 2^@scale. */
+#define MX(scale, ...)	{ { (scale) + 127, __VA_ARGS__ } }
+
+static void test_fold_block(void)
+{
+	/* E4M3: 1 + 2 + 448 is 451, nearest to 448; 1 - 1 + -0 is 0; 448 + 448 + 448 is 1344 */
+	FOLDS(MXF8E4M3, SUM, 0, struct mx8, MX(0, 0x38, 0x38), MX(0, 0x40, 0xb8),
+	      MX(0, 0x7e, 0x80), MX(0, 0x7e, 0x00));
+	FOLDS(MXF8E4M3, SUM, 0, struct mx8, MX(0, 0x7e), MX(0, 0x7e), MX(0, 0x7e), MX(2, 0x7a));
+	/* E2M1: 6 + 6 + 1.5 is 13.5, 2 x 6.75, and the largest number is 6 */
+	FOLDS(MXF4E2M1, SUM, 0, struct mx4, MX(0, 0x77), MX(0, 0x77), MX(0, 0x23),
+	      MX(1, 0x77));
+	FOLDS(MXI8, MIN, 0, struct mx8, MX(0, 64, 64), MX(0, 32, 192), MX(1, 64, 1),
+	      MX(0, 32, 192));
+	FOLDS(MXI8, AVG, 0, struct mx8, MX(128, 1), MX(0, 32), MX(1, 64), MX(128));
+	/* nothing is left, and no sign */
+	FOLDS(MXF8E5M2, MAX, 0, struct mx8, MX(0, 0x80), MX(3, 0x80), MX(-9, 0x80), MX(-127));
+}
+
 static const struct config config = {
 	.join = { .size = 5 }, .seed = 1, .max = 2000, .block = 1408, .colls = ~0u, .types = ~0u,
 	.reductions = ~0u,
@@ -196,8 +224,8 @@ static void test_restricted(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_encode), KTAP(test_round_trip), KTAP(test_fold), KTAP(test_plans),
-	KTAP(test_restricted),
+	KTAP(test_encode), KTAP(test_round_trip), KTAP(test_fold), KTAP(test_fold_block),
+	KTAP(test_plans), KTAP(test_restricted),
 };
 
 int main(int argc, char **argv)

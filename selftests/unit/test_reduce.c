@@ -110,13 +110,13 @@ static const struct data *bulk(const struct kernel_test *k)
 		return &d;
 	of = *k;
 	data_free(&d);
-	d = (struct data){ .n = BULK_SOURCES, .count = BULK,
+	d = (struct data){ .n = BULK_SOURCES, .count = k->t->class == REF_BLOCK ? BULK / 256 : BULK,
 			   .ranks = 1 + ktap_below(k->op == INC_OP_AVG ? INC_MAX_RANKS : 1) };
 	data_allocate(&d, k, 0);
 	for (s = 0; s < d.n; s++)
 		for (i = 0; i < d.count; i++)
 			interesting(k->t, (u8 *)d.src[s] + (size_t)i * size);
-	for (i = 0; i < specials * specials; i++) {
+	for (i = 0; i < specials * specials && k->t->class != REF_BLOCK; i++) {
 		ref_put((u8 *)d.src[0] + (size_t)i * size, k->t->bytes,
 			special(k->t, i % specials));
 		ref_put((u8 *)d.src[1] + (size_t)i * size, k->t->bytes,
@@ -231,8 +231,11 @@ static bool several_passes(const struct kernel_test *k, const struct netinc_redu
 		netinc_order_push(&o, n);
 		while (o.n > 1 && (done + n == d->n || netinc_order_halves(&o))) {
 			const void *src[2] = { acc[o.n - 2], acc[o.n - 1] };
+			const struct netinc_reduce *by;
 
-			any_variant(r, true)->fold(acc[o.n - 2], src, 2, d->count, &join);
+			by = any_variant(r, true);
+			by->fold(acc[o.n - 2], src, 2,
+				 d->count * netinc_reduce_acc_elems(r, by), &join);
 			netinc_order_join(&o);
 		}
 	}
@@ -253,7 +256,8 @@ static void passes_of(const struct kernel_test *k, const struct netinc_reduce *r
 
 	for (i = 0; i < 150 && good; i++) {
 		struct data d = {
-			.n = 1 + ktap_below(i % 4 ? 20 : MAX_PASSES), .count = ktap_below(100),
+			.n = 1 + ktap_below(i % 4 ? 20 : MAX_PASSES),
+			.count = ktap_below(k->t->class == REF_BLOCK ? 8 : 100),
 			.ranks = 1 + ktap_below(INC_MAX_RANKS),
 		};
 

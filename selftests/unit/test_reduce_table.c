@@ -35,7 +35,7 @@ static void rules(void)
 					       netinc_op_name(op), mode, netinc_variant_name(v),
 					       wanted ? "no kernel" : "a kernel");
 			}
-	expect(n == 139, "%u kernels are asked for", n);
+	expect(n == 155, "%u kernels are asked for", n);
 }
 
 /* FNV-1a over the places in the table of what the rules ask for, but @without. */
@@ -79,8 +79,13 @@ static void check_entry(const struct netinc_reduce *r, const struct ref_type *t,
 	       "%s is in the wrong place", name);
 	expect(r->elem_size == ref_size(t) && r->elem_size == netinc_reduce_elem_size(t->type),
 	       "%s: element of %u bytes", name, r->elem_size);
-	expect(r->acc_size == (wide || mode ? 4 : r->elem_size), "%s: accumulator of %u bytes",
-	       name, r->acc_size);
+	if (t->class == REF_BLOCK)
+		expect(r->acc_size == (r->elem_size == 17 ? 136 : 132),
+		       "%s: accumulator of %u bytes", name, r->acc_size);
+	else
+		expect(r->acc_size == (wide || mode ? 4 : r->elem_size),
+		       "%s: accumulator of %u bytes", name, r->acc_size);
+	expect(r->acc_size % r->elem_size == 0, "%s: it is no multiple of elements", name);
 	expect(r->fpu == (v != NETINC_VARIANT_GENERIC) && !r->features == !r->fpu,
 	       "%s: FPU %u, features %x", name, r->fpu, r->features);
 }

@@ -11,7 +11,7 @@
 COLLS=(barrier allreduce reduce reduce-scatter broadcast allgather gather scatter alltoall scan \
 	exscan)
 TYPES=(i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e4m3 f8e5m2 bool c32 c64 i32_i32 f32_i32 \
-	i64_i64 f64_i64)
+	i64_i64 f64_i64 mxf8e4m3 mxf8e5m2 mxf4e2m1 mxi8)
 OPS=(sum prod min max band bor bxor land lor lxor minloc maxloc avg wsum)
 REDUCTIONS=allreduce,reduce,reduce-scatter,scan,exscan
 
@@ -73,6 +73,20 @@ deny_fpu() {
 	echo "$1" >"$parameter" && expect "$parameter" "$(cat "$parameter")" = "$1"
 }
 
+# Elements that are blocks of 32 values, longer than any other: at the node, also where packets are
+# short and the FPU is in use, and at the edge.
+block_floats() {
+	local blocks=mxf8e4m3,mxf8e5m2,mxf4e2m1,mxi8
+
+	random "block floats" 3 $((FULL ? 300 : 60)) --type "$blocks"
+	random "block floats, scans" 3 20 --type "$blocks" --coll scan,exscan
+	set_up deny_fpu 2
+	random "block floats, every FPU section of 2 is refused" 3 20 --type "$blocks" \
+		--coll "$REDUCTIONS"
+	set_up deny_fpu 0
+	INC_PARENT=edge:10.7.0.1 random "block floats at the edge" 4 20 --type "$blocks"
+}
+
 sizes() {
 	random "nothing or one element" 3 60 --count 0,1
 	random "the end of a block" 3 40 --count 343,344,345,352,353,354,355,356
@@ -116,6 +130,7 @@ inc_begin
 inc_topology_create 8
 matrix
 without_fpu
+block_floats
 sizes
 failures
 inc_topology_destroy
@@ -140,4 +155,5 @@ random "MTU 9000" 3 30 --max 9000
 inc_topology_destroy
 inc_topology_create 3 on 576
 random "MTU 576" 3 40
+random "MTU 576, block floats" 3 20 --type mxf8e4m3,mxf8e5m2,mxf4e2m1,mxi8
 inc_end

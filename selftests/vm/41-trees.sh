@@ -115,7 +115,7 @@ coll() {
 }
 
 # Types of which the last bits of a sum depend on the order.
-FLOATS=(--type "f32,f64,f16,bf16,f8e4m3,c32" --op "sum,prod,avg"
+FLOATS=(--type "f32,f64,f16,bf16,f8e4m3,c32,mxf8e4m3,mxf4e2m1" --op "sum,prod,avg"
 	--coll "allreduce,reduce,reduce-scatter,scan")
 
 in_canonical_order() {
@@ -683,7 +683,7 @@ three_levels() {
 	line "3 levels, ranks at each" --ops "$OPS" --tree "((0,1),2),3"
 	line "3 levels, small floats and saturating sums" --ops "$OPS" --tree "((0,1),2),3" \
 		--max 9000 \
-		--type f16,bf16,f8e4m3,f8e5m2,i8,u16 --op sum,prod,avg \
+		--type f16,bf16,f8e4m3,f8e5m2,i8,u16,mxf8e5m2,mxi8 --op sum,prod,avg \
 		--coll allreduce,reduce,reduce-scatter
 	in_canonical_order line "3 levels, floats in canonical order" --ops "$OPS" "${FLOATS[@]}"
 	check "a node in the middle sends parts" expect "parts of l1" "$(parts l1)" -gt 0

@@ -26,7 +26,8 @@ local packet_types = {
 
 local types = {
 	"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64", "f8e4m3",
-	"f8e5m2", "bool", "c32", "c64", "i32_i32", "f32_i32", "i64_i64", "f64_i64", [0] = "none",
+	"f8e5m2", "bool", "c32", "c64", "i32_i32", "f32_i32", "i64_i64", "f64_i64", "mxf8e4m3", "mxf8e5m2",
+	"mxf4e2m1", "mxi8", [0] = "none",
 }
 
 local ops = {
@@ -786,6 +787,11 @@ local function float(r) return string.format("%.7g", r:le_float()) end
 local function signed(r) return tostring(r:le_int()) end
 local function unsigned(r) return tostring(r:le_uint()) end
 
+-- of a block of 32 values its scale
+local function scale(r)
+	return r(0, 1):uint() == 255 and "NaN" or string.format("2^%d", r(0, 1):uint() - 127)
+end
+
 -- bytes, how one is printed
 local READERS = {
 	i8 = { 1, signed }, i16 = { 2, signed }, i32 = { 4, signed },
@@ -794,10 +800,12 @@ local READERS = {
 	u64 = { 8, function(r) return tostring(r:le_uint64()) end },
 	f32 = { 4, float },
 	f64 = { 8, function(r) return string.format("%.16g", r:le_float()) end },
+	mxf8e4m3 = { 33, scale }, mxf8e5m2 = { 33, scale }, mxf4e2m1 = { 17, scale }, mxi8 = { 33, scale },
 }
 local WIDE = {
 	i8 = "i32", i16 = "i32", u8 = "i32", u16 = "i32",
 	f16 = "f32", bf16 = "f32", f8e4m3 = "f32", f8e5m2 = "f32",
+	mxf8e4m3 = "f32", mxf8e5m2 = "f32", mxf4e2m1 = "f32", mxi8 = "f32",
 }
 
 local function add_payload(tree, payload, p)

@@ -131,10 +131,21 @@ enum inc_type {
 	INC_TYPE_F32_I32,	/* f32 value, i32 index */
 	INC_TYPE_I64_I64,
 	INC_TYPE_F64_I64,
+	/*
+	 * Block floats of the OCP Microscaling Formats (MX) Specification v1.0: an element is a
+	 * block of INC_MX_VALUES values, a byte of scale (E8M0) and then the values, for SUM, AVG,
+	 * MIN and MAX; counts are of blocks. inc_mx_pack() makes them of f32.
+	 */
+	INC_TYPE_MXF8E4M3,	/* 33 bytes */
+	INC_TYPE_MXF8E5M2,	/* 33 bytes */
+	INC_TYPE_MXF4E2M1,	/* 17 bytes; of two values in a byte the first is in the low bits */
+	INC_TYPE_MXI8,		/* 33 bytes; two's complement, in units of 1/64 of the scale */
 	__INC_TYPE_MAX
 };
 
 #define INC_TYPE_MAX (__INC_TYPE_MAX - 1)
+
+#define INC_MX_VALUES		32	/* values of one block, see INC_TYPE_MXF8E4M3 */
 
 /*
  * What type and operation do not say: bits of inc_submit.mode, inc_desc.mode and, INC_MODE_WIRE

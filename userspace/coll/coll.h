@@ -4,8 +4,9 @@
  * computes itself.
  *
  * All that happens follows from a seed: plan.c derives the operation, which all ranks know,
- * number.c what every rank sends and how it is folded, expect.c what every rank must get, layout.c
- * where this rank has it in memory, run.c does it and compares, errors.c does what must fail.
+ * number.c and block.c what every rank sends and how it is folded, expect.c what every rank must
+ * get, layout.c where this rank has it in memory, run.c does it and compares, errors.c does what
+ * must fail.
  */
 #ifndef INC_COLL_H
 #define INC_COLL_H
@@ -18,7 +19,7 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define MAX_RANKS	64
-#define MAX_ELEM	16	/* bytes */
+#define MAX_ELEM	33	/* bytes */
 #define MAX_FLIGHT	64
 
 /* What was asked for. Sets are bits by number. */
@@ -97,6 +98,15 @@ void input(const struct plan *plan, unsigned int start, uint32_t from, uint32_t 
 void fold(const struct plan *plan, const struct elem *elems, uint32_t n, const char *tree,
 	  void *result);
 void travel(const struct plan *plan, void *elem);
+
+/* block.c: the same for blocks of values with one scale (MX) */
+bool is_block(enum inc_type type);
+size_t block_size(enum inc_type type);
+void unpack_block(enum inc_type type, const uint8_t *block, float *x);
+void pack_block(enum inc_type type, const float *x, uint8_t *block);
+void input_block(enum inc_type type, uint64_t x, uint8_t *block);
+void fold_blocks(const struct plan *plan, const struct elem *elems, uint32_t n, const char *tree,
+		 uint8_t *result);
 
 /* plan.c */
 bool has_counts(enum inc_coll coll);

@@ -10,7 +10,7 @@
 
 #include "coll.h"
 
-enum kind { NONE, SIGNED, UNSIGNED, BOOLEAN, FLOAT, COMPLEX, PAIR };
+enum kind { NONE, SIGNED, UNSIGNED, BOOLEAN, FLOAT, COMPLEX, PAIR, BLOCK };
 
 /* @part: type of the value in a pair and of the parts of a complex number. */
 static const struct {
@@ -39,6 +39,10 @@ static const struct {
 	[INC_TYPE_F32_I32] = { PAIR, 8, INC_TYPE_F32, INC_TYPE_I32 },
 	[INC_TYPE_I64_I64] = { PAIR, 16, INC_TYPE_I64, INC_TYPE_I64 },
 	[INC_TYPE_F64_I64] = { PAIR, 16, INC_TYPE_F64, INC_TYPE_I64 },
+	[INC_TYPE_MXF8E4M3] = { BLOCK, 33 },
+	[INC_TYPE_MXF8E5M2] = { BLOCK, 33 },
+	[INC_TYPE_MXF4E2M1] = { BLOCK, 17 },
+	[INC_TYPE_MXI8] = { BLOCK, 33 },
 };
 
 /* Bits of exponent and mantissa; whether there are infinities; the canonical NaN. */
@@ -68,6 +72,11 @@ bool is_float(enum inc_type type)
 	return types[type].kind == FLOAT;
 }
 
+bool is_block(enum inc_type type)
+{
+	return types[type].kind == BLOCK;
+}
+
 bool saturates(enum inc_type type)
 {
 	return (types[type].kind == SIGNED || types[type].kind == UNSIGNED) &&
@@ -82,14 +91,15 @@ bool exists(enum inc_type type, enum inc_op op)
 
 	switch (op) {
 	case INC_OP_SUM:
-	case INC_OP_PROD:
 	case INC_OP_AVG:
+		return integer || kind == FLOAT || kind == COMPLEX || kind == BLOCK;
+	case INC_OP_PROD:
 		return integer || kind == FLOAT || kind == COMPLEX;
 	case INC_OP_WSUM:
 		return kind == FLOAT || kind == COMPLEX;
 	case INC_OP_MIN:
 	case INC_OP_MAX:
-		return integer || kind == FLOAT;
+		return integer || kind == FLOAT || kind == BLOCK;
 	case INC_OP_BAND:
 	case INC_OP_BOR:
 	case INC_OP_BXOR:
@@ -503,6 +513,10 @@ void fold(const struct plan *plan, const struct elem *elems, uint32_t n, const c
 	struct range all;
 	struct number x;
 
+	if (is_block(plan->type)) {
+		fold_blocks(plan, elems, n, tree, result);
+		return;
+	}
 	if (!tree || is_canonical(&at, n, &all))
 		x = fold_ranks(plan, elems, n);
 	else
@@ -621,7 +635,9 @@ void input(const struct plan *plan, unsigned int start, uint32_t from, uint32_t 
 	enum inc_type part = types[plan->type].part;
 	uint8_t *bytes = elem;
 
-	if (types[plan->type].kind == PAIR) {
+	if (is_block(plan->type)) {
+		input_block(plan->type, x, bytes);
+	} else if (types[plan->type].kind == PAIR) {
 		random_pair(plan->type, x, bytes);
 	} else if (types[plan->type].kind == COMPLEX) {
 		random_part(part, x, bytes);

@@ -4,7 +4,7 @@
 #	bash inc.bash WORD...		prints what the last word may be, of a line that begins with "inc"
 
 _inc_colls="allreduce reduce reduce-scatter broadcast allgather gather scatter alltoall scan exscan barrier"
-_inc_types="i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 f8e4m3 f8e5m2 bool c32 c64"
+_inc_types="i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 f8e4m3 f8e5m2 bool c32 c64 mxf8e4m3 mxf8e5m2 mxf4e2m1 mxi8"
 _inc_ops="sum prod min max avg wsum band bor bxor land lor lxor minloc maxloc"
 
 _inc_words()
@@ -115,7 +115,8 @@ _inc_plan()
 	file)
 		compopt -o default 2>/dev/null ;;
 	type)
-		_inc_words "f32 i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f64 f8e4m3 f8e5m2" ;;
+		_inc_words "f32 i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f64 f8e4m3 f8e5m2 \
+			mxf8e4m3 mxf8e5m2 mxf4e2m1 mxi8" ;;
 	at | ranks | local | bytes | delay | used | timeout)
 		;;
 	*)

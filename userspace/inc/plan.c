@@ -42,14 +42,15 @@ static int place_hop[COST_MAX_PLACES];	/* -1: not one of them */
 
 static const char *const type_names[] = {
 	"f32", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f64",
-	"f8e4m3", "f8e5m2", NULL
+	"f8e4m3", "f8e5m2", "mxf8e4m3", "mxf8e5m2", "mxf4e2m1", "mxi8", NULL
 };
 
 static const struct {
 	uint64_t element, accumulator;
 } type_sizes[] = {
 	{ 4, 4 }, { 1, 1 }, { 1, 1 }, { 2, 2 }, { 2, 2 }, { 4, 4 }, { 4, 4 }, { 8, 8 }, { 8, 8 },
-	{ 2, 4 }, { 2, 4 }, { 8, 8 }, { 1, 4 }, { 1, 4 },
+	{ 2, 4 }, { 2, 4 }, { 8, 8 }, { 1, 4 }, { 1, 4 }, { 33, 132 }, { 33, 132 }, { 17, 136 },
+	{ 33, 132 },
 };
 
 static const char *const unlimited[] = { "unlimited", NULL };

@@ -67,15 +67,17 @@ bool inc_applies(enum inc_whose whose, bool root)
 #define COMPLEX		(BIT(INC_TYPE_C32) | BIT(INC_TYPE_C64))
 #define PAIRS		(BIT(INC_TYPE_I32_I32) | BIT(INC_TYPE_F32_I32) | BIT(INC_TYPE_I64_I64) | \
 			 BIT(INC_TYPE_F64_I64))
+#define BLOCKS		(BIT(INC_TYPE_MXF8E4M3) | BIT(INC_TYPE_MXF8E5M2) | \
+			 BIT(INC_TYPE_MXF4E2M1) | BIT(INC_TYPE_MXI8))
 #define LOGICAL		(INTS | BIT(INC_TYPE_BOOL))
 
 static const unsigned int types_of_op[__INC_OP_MAX] = {
-	[INC_OP_SUM] = INTS | FLOATS | COMPLEX,
+	[INC_OP_SUM] = INTS | FLOATS | COMPLEX | BLOCKS,
 	[INC_OP_PROD] = INTS | FLOATS | COMPLEX,
-	[INC_OP_AVG] = INTS | FLOATS | COMPLEX,
+	[INC_OP_AVG] = INTS | FLOATS | COMPLEX | BLOCKS,
 	[INC_OP_WSUM] = FLOATS | COMPLEX,
-	[INC_OP_MIN] = INTS | FLOATS,
-	[INC_OP_MAX] = INTS | FLOATS,
+	[INC_OP_MIN] = INTS | FLOATS | BLOCKS,
+	[INC_OP_MAX] = INTS | FLOATS | BLOCKS,
 	[INC_OP_BAND] = INTS,
 	[INC_OP_BOR] = INTS,
 	[INC_OP_BXOR] = INTS,
@@ -130,6 +132,9 @@ void inc_why_unsupported(char *buf, size_t len, const struct inc_submit *op)
 	else if (op->mode & INC_MODE_SATURATE &&
 		 !(op->op == INC_OP_SUM && has_type(SMALL_INTS, op->type)))
 		snprintf(buf, len, "saturating are only sums of i8, i16, u8 and u16");
+	else if (has_type(BLOCKS, op->type))
+		snprintf(buf, len, "%s is not in this kernel (inc caps show), or longer than a packet",
+			 type);
 	else if (shape->reduces)
 		snprintf(buf, len, "no reduction kernel for %s %s here (inc caps show)", type,
 			 reduce);

@@ -33,6 +33,10 @@ enum incmpi_class incmpi_class_of(enum inc_type type)
 	case INC_TYPE_F64:
 	case INC_TYPE_F8E4M3:
 	case INC_TYPE_F8E5M2:
+	case INC_TYPE_MXF8E4M3:
+	case INC_TYPE_MXF8E5M2:
+	case INC_TYPE_MXF4E2M1:
+	case INC_TYPE_MXI8:
 		return INCMPI_CLASS_FLOAT;
 	case INC_TYPE_C32:
 	case INC_TYPE_C64:
