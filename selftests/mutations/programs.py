@@ -59,7 +59,7 @@ def uses_core(source):
 CORE = sources("kernel/engine/*.c") + sources("kernel/reduce/*.c")
 PROGRAMS = {os.path.basename(s)[:-2]: [s]
             for s in sources("selftests/unit/test_*.c") if uses_core(s)}
-PROGRAMS |= {name: sources("tools/sim/*.c") + ["userspace/coll/number.c"] for name in SIMULATOR}
+PROGRAMS |= {name: sources("tools/sim/*.c") + ["userspace/coll/number.c", "userspace/coll/block.c"] for name in SIMULATOR}
 
 
 def is_vector(source):

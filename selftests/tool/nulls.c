@@ -105,6 +105,7 @@ static void call_with_nothing(const char *name)
 
 int main(int argc, char **argv)
 {
+	float x = 1;
 	int i;
 
 	for (i = 1; i < argc; i++)
@@ -113,6 +114,8 @@ int main(int argc, char **argv)
 	membership();
 	operations();
 	inc_why(NULL, INC_COLL_BARRIER, 0, 0, 0, NULL, 10);
+	REFUSED(inc_mx_pack(INC_TYPE_MXI8, NULL, &x, 1), "blocks is NULL");
+	REFUSED(inc_mx_unpack(INC_TYPE_MXI8, NULL, &x, 1), "values is NULL");
 	GIVES(inc_type_parse(NULL), -EINVAL);
 	GIVES(inc_op_parse(NULL), -EINVAL);
 	GIVES(inc_coll_parse(NULL), -EINVAL);

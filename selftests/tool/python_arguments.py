@@ -280,6 +280,40 @@ def what_libinc_is_told():
 
 
 @test
+def blocks_of_values():
+    """Worked out by hand from the tables of OCP MX v1.0."""
+    values = np.zeros(33, "f4")
+    values[:3], values[32] = (448, -256, 17), 6
+    blocks = inc.mx_pack(values, "mxf8e4m3")
+    expect("blocks", bytes(blocks), bytes([127, 0x7e, 0xf8, 0x58] + [0] * 29 + [121, 0x7c] + [0] * 31))
+    values[2] = 16
+    back = np.full(33, 9, "f4")
+    inc.mx_unpack(blocks, "mxf8e4m3", back)
+    expect("values", back.tolist(), values.tolist())
+    room = np.zeros(34, "u1")
+    expect("where they are to be", inc.mx_pack(values, inc.Type.MXF4E2M1, room) is room, True)
+    expect("halves of bytes", room[:3].tolist(), [127 + 6, 0xe7, 0])
+    expect("bytes", [inc.mx_bytes(n, "mxf4e2m1") for n in (0, 1, 32, 33)], [0, 17, 17, 34])
+    me = Asked(0, 2)
+    me.allreduce(blocks, op="avg", type="mxf8e4m3")
+    expect("count, type", (me.args.count, me.args.type, me.args.send, me.args.recv),
+           (2, inc.Type.MXF8E4M3, _abi.IN_PLACE, address(np.frombuffer(blocks, "u1"))))
+    raises(ValueError, "^type f8e4m3: expected one of mxf8e4m3, mxf8e5m2", inc.mx_pack, values, "f8e4m3")
+    raises(ValueError, '^type "mxf8": expected one of', inc.mx_bytes, 3, "mxf8")
+    raises(ValueError, "^values is -1: expected 0..", inc.mx_bytes, -1, "mxi8")
+    raises(TypeError, "^values has elements of format 'd' .8 bytes.: expected f32", inc.mx_pack,
+           np.zeros(3), "mxi8")
+    raises(ValueError, "^blocks has 34 bytes: expected 66, those of all values", inc.mx_pack, values,
+           "mxi8", room)
+    raises(ValueError, "^blocks is read-only", inc.mx_pack, values, "mxf4e2m1", bytes(34))
+    raises(ValueError, "^blocks has 33 bytes: expected 66", inc.mx_unpack, bytes(33), "mxi8", back)
+    raises(TypeError, r"^send \(in place\) has elements of f32: expected bytes, the blocks that "
+           r"inc.mx_pack\(\) makes", me.allreduce, values, type="mxi8")
+    raises(ValueError, "has 34 bytes: expected a multiple of 33, the size of mxi8", me.allreduce, room,
+           type="mxi8")
+
+
+@test
 def why_asks_for_the_sum_of_f32():
     class Lib:
         """Keeps what it is asked."""

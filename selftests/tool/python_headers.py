@@ -14,7 +14,7 @@ STRUCTS = {"inc_join_opts": _abi.JoinOpts, "inc_launch": _abi.Launch, "inc_args"
            "inc_error_info": _abi.ErrorInfo,
            "inc_info": _abi.InfoStruct, "inc_split_offer": _abi.SplitOffer}
 VALUES = {"INC_MAX_RANKS": _abi.MAX_RANKS, "INC_MAX_COUNT": _abi.MAX_COUNT,
-          "INC_MAX_STRIPES": _abi.MAX_STRIPES,
+          "INC_MAX_STRIPES": _abi.MAX_STRIPES, "INC_MX_VALUES": _abi.MX_VALUES,
           "INC_KEY_LEN": _abi.KEY_LEN, "INC_MODE_SATURATE": _abi.MODE_SATURATE,
           "INC_MODE_COUNTS": _abi.MODE_COUNTS, "INC_REGISTER_WRITE": _abi.REGISTER_WRITE,
           "INC_ERR_MISMATCH": _abi.ERR_MISMATCH, "INC_ERR_COUNTS": _abi.ERR_COUNTS,

@@ -259,9 +259,27 @@ def on_the_wire(group):
     whole = np.full(16, rank + 1, "f4")
     group.allreduce(whole, wire=inc.Type.F8E4M3)
     equal("f32 as f8e4m3", whole, np.full(16, 10))
+    blocks_of_values(group)
     eights = np.full(10, 100, "i1")
     group.allreduce(eights, saturate=True)
     equal("saturating", eights, np.full(10, 127))
+
+
+def blocks_of_values(group):
+    """Gradients of 70 values: as blocks they are 3, the last of them with 26 zeros."""
+    gradient = np.arange(70, dtype="f4") * (group.rank + 1)
+    blocks = inc.mx_pack(gradient, "mxi8")
+    expect("bytes of blocks", len(blocks), inc.mx_bytes(70, "mxi8"))
+    each = []
+    for rank in range(SIZE):
+        own = np.zeros(70, "f4")
+        inc.mx_unpack(inc.mx_pack(np.arange(70, dtype="f4") * (rank + 1), "mxi8"), "mxi8", own)
+        each.append(own)
+    group.allreduce(blocks, op="avg", type="mxi8")
+    inc.mx_unpack(blocks, "mxi8", gradient)
+    want = np.zeros(70, "f4")
+    inc.mx_unpack(inc.mx_pack(fold(np.add, each) / np.float32(SIZE), "mxi8"), "mxi8", want)
+    equal("mxi8", gradient, want)
 
 
 def test_collectives():

@@ -604,8 +604,8 @@ int inc_info(struct inc_group *group, struct inc_info *info);
 
 /*
  * The text of the last failure in @group, of any thread; with NULL of the calling thread's last
- * inc_join(), inc_join_start(), inc_launcher() or inc_why(NULL, ...). "" if there was none. Valid
- * until the thread's next call of inc_errmsg().
+ * inc_join(), inc_join_start(), inc_launcher(), inc_mx_pack(), inc_mx_unpack() or inc_why(NULL,
+ * ...). "" if there was none. Valid until the thread's next call of inc_errmsg().
  */
 const char *inc_errmsg(struct inc_group *group);
 
@@ -637,6 +637,47 @@ int inc_coll_parse(const char *name);
 
 /* Bytes of one element; 0 for no such type. */
 size_t inc_type_size(enum inc_type type);
+
+/* ---- Block floats ------------------------------------------------------- */
+
+/*
+ * INC_TYPE_MXF8E4M3, INC_TYPE_MXF8E5M2, INC_TYPE_MXF4E2M1 and INC_TYPE_MXI8 are the formats MXFP8,
+ * MXFP4 and MXINT8 of the OCP Microscaling Formats (MX) Specification v1.0. An element is a block
+ * of INC_MX_VALUES (32) values: a byte of scale, 2^(byte - 127), and behind it the 32 values, 8
+ * bits each, or 4 in MXF4E2M1, the first of two in the low bits. Counts of operations are of
+ * blocks. Sum, avg, min and max are those of the values in f32; of these a block is made once, at
+ * the end. No other type goes over the wire as one of them, nor they as another: inc_mx_pack()
+ * before an operation and inc_mx_unpack() after it do that.
+ *
+ *	size_t n = inc_mx_blocks(values);
+ *
+ *	inc_mx_pack(INC_TYPE_MXF8E4M3, buf, x, values);
+ *	inc_allreduce(g, INC_IN_PLACE, buf, n, INC_TYPE_MXF8E4M3, INC_OP_AVG);
+ *	inc_mx_unpack(INC_TYPE_MXF8E4M3, x, buf, values);
+ */
+
+/* Blocks that @values take, the last one may not be full; and their bytes, 0 for another type. */
+size_t inc_mx_blocks(size_t values);
+size_t inc_mx_bytes(enum inc_type type, size_t values);
+
+/*
+ * @n f32 become inc_mx_blocks(@n) blocks at @blocks, inc_mx_bytes() long; what the last one has no
+ * values for is 0. As section 6.3 of the specification has it, and as a node does it with what it
+ * has reduced: the scale is the largest power of two that is not larger than the largest magnitude,
+ * divided by that of the type's largest number (2^8, 2^15, 2^2, 1), but not less than 2^-127; each
+ * value divided by it is rounded to nearest even, and to the largest number (448, 57344, 6, 127/64)
+ * if it is larger. With a NaN or an infinity among its values a block is NaN: its scale is 255, all
+ * else 0. A block of which no value is left is all 0. Errors: -EINVAL: @type is none of the four,
+ * or a pointer is NULL and @n is not 0; inc_errmsg(NULL) says which.
+ */
+int inc_mx_pack(enum inc_type type, void *blocks, const float *values, size_t n);
+
+/*
+ * And back: the first @n values of the blocks. Exact, but what is larger than any f32 is an
+ * infinity. -EINVAL: as above. In both functions the buffers must not overlap, and need no
+ * alignment but that of float.
+ */
+int inc_mx_unpack(enum inc_type type, float *values, const void *blocks, size_t n);
 
 /* Of this header; what it declares is in all later libraries of the same major version. */
 #define INC_VERSION_MAJOR	0

@@ -15,6 +15,7 @@ Group has the collectives, Request an operation under way, Error what goes wrong
 module; see Documentation/howto-python.rst.
 """
 from ._abi import Coll, Op, State, Type
+from ._blocks import mx_bytes, mx_pack, mx_unpack
 from ._calls import Buffer, Counts, OpLike, TypeLike
 from ._errors import Error, Partial, Timeout
 from ._group import Group, Info
@@ -25,4 +26,5 @@ from ._waits import wait_all, wait_any
 
 __version__ = "0.1.0"
 __all__ = ["Buffer", "Coll", "Counts", "Error", "Group", "Info", "Launched", "Memory", "Op", "OpLike", "Partial", "Request",
-           "State", "Timeout", "Type", "TypeLike", "launcher", "wait_all", "wait_any", "why"]
+           "State", "Timeout", "Type", "TypeLike", "launcher", "mx_bytes", "mx_pack", "mx_unpack",
+           "wait_all", "wait_any", "why"]

@@ -10,6 +10,7 @@ import os
 
 MAX_RANKS = 4096
 MAX_STRIPES = 8
+MX_VALUES = 32  # of a block
 MAX_COUNT = 0xFFFFFFFF
 KEY_LEN = 16
 MODE_SATURATE = 1
@@ -61,6 +62,10 @@ class Type(enum.IntEnum):
     F32_I32 = 19
     I64_I64 = 20
     F64_I64 = 21
+    MXF8E4M3 = 22
+    MXF8E5M2 = 23
+    MXF4E2M1 = 24
+    MXI8 = 25
 
 
 class Op(enum.IntEnum):
@@ -99,6 +104,7 @@ TYPE_SIZE = {
     Type.I8: 1, Type.I16: 2, Type.I32: 4, Type.I64: 8, Type.U8: 1, Type.U16: 2, Type.U32: 4, Type.U64: 8,
     Type.F16: 2, Type.BF16: 2, Type.F32: 4, Type.F64: 8, Type.F8E4M3: 1, Type.F8E5M2: 1, Type.BOOL: 1,
     Type.C32: 8, Type.C64: 16, Type.I32_I32: 8, Type.F32_I32: 8, Type.I64_I64: 16, Type.F64_I64: 16,
+    Type.MXF8E4M3: 33, Type.MXF8E5M2: 33, Type.MXF4E2M1: 17, Type.MXI8: 33,
 }
 
 
@@ -201,6 +207,8 @@ PROTOTYPES = {
     "inc_join_start": (c.c_int, [c.POINTER(c.c_void_p), c.POINTER(JoinOpts)]),
     "inc_launcher": (c.c_int, [c.POINTER(Launch)]),
     "inc_leave": (c.c_int, [c.c_void_p]),
+    "inc_mx_pack": (c.c_int, [c.c_int, c.c_void_p, c.c_void_p, c.c_size_t]),
+    "inc_mx_unpack": (c.c_int, [c.c_int, c.c_void_p, c.c_void_p, c.c_size_t]),
     "inc_rank": (c.c_uint32, [c.c_void_p]),
     "inc_register": (c.c_int, [c.c_void_p, c.c_void_p, c.c_uint64, c.c_uint32, c.POINTER(c.c_uint32)]),
     "inc_shrink": (c.c_int, [c.c_void_p, c.c_int]),

@@ -186,6 +186,9 @@ class _Buf:
         if own in (wanted, Type.U8) or (own in _UNSIGNED.values() and size == TYPE_SIZE[wanted]):
             return wanted
         is_now = own.name.lower() if own else f"format '{fmt}'"
+        if TYPE_SIZE[wanted] > 16:
+            raise TypeError(f"{self.what} has elements of {is_now}: expected bytes, the blocks that inc.mx_pack() "
+                            "makes")
         raise TypeError(f"{self.what} has elements of {is_now}: expected {wanted.name.lower()}, unsigned integers of "
                         f"{TYPE_SIZE[wanted]} bytes, or bytes")
 
