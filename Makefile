@@ -99,10 +99,11 @@ check-packages:
 	@$(TOP)/tools/deps packages check-packages
 	@$(TOP)/selftests/packages/run
 
-# N=200: how many. SEED=N draws the same ones again.
+# N=200: how many. SEED=N draws the same ones again. GLUE=1: not of engine and reduction, but of the
+# rest of kernel/, N=60.
 check-mutations-random:
-	@$(TOP)/tools/deps check
-	@SEED='$(SEED)' $(TOP)/selftests/mutations/random $(N)
+	@$(TOP)/tools/deps check $(if $(GLUE),uml)
+	@SEED='$(SEED)' $(TOP)/selftests/mutations/random $(if $(GLUE),--glue) $(N)
 
 # FORCE=1: also if nothing has changed since it passed.
 check-exhaustive:
@@ -168,7 +169,8 @@ help:
 	@echo 'make check-programs  programs of PyTorch, on this machine without the module and in user-mode Linux with it, and of'
 	@echo '                 MPI (ScaLAPACK, mpi4py, HPCC); installs PyTorch (0.7 GB) and builds that kernel'
 	@echo 'make check-mutations  do the fast tests find faults that are put into engine and reduction? a quarter of an hour'
-	@echo 'make check-mutations-random  do they find N=200 faults that nobody has chosen? half an hour'
+	@echo 'make check-mutations-random  do they find N=200 faults that nobody has chosen? half an hour. GLUE=1: do VM tests'
+	@echo '                 find N=60 in the rest of kernel/? an hour or two'
 	@echo 'make check-exhaustive  reduction kernels on all their inputs; some minutes, FORCE=1: also if cached'
 	@echo 'make soak        simulator, fuzzers, and members that lie to a kernel that looks for bugs, with new seeds for'
 	@echo '                 SOAK=600 seconds; a failure is made small and printed'

@@ -17,6 +17,7 @@ TOKEN = re.compile(r"""
                    re.X | re.S)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.)*", re.M | re.S)
 MACRO = re.compile(r"#define (\w+)\(")
+FUNCTION = re.compile(r"^[A-Za-z_][^\n;{}#=]*?(\w+)\([^;{}#]*\)\s*\n\{\n.*?^\}", re.M | re.S)
 
 RELATIONS = {"<": ("<=", ">="), "<=": ("<", ">"), ">": (">=", "<="), ">=": (">", "<"),
              "==": ("!=",), "!=": ("==",)}
@@ -63,6 +64,15 @@ def macros_of(text):
         if name and "\n" in m.group():
             first = text.count("\n", 0, m.start()) + 1
             found.append(Region(name[1], first, first + m.group().count("\n")))
+    return found
+
+
+def functions_of(text):
+    """The functions, laid out as in Linux: both braces stand at the beginning of a line."""
+    found = []
+    for m in FUNCTION.finditer(text):
+        first = text.count("\n", 0, m.start()) + 1
+        found.append(Region(m[1], first, first + m.group().count("\n")))
     return found
 
 
@@ -190,6 +200,12 @@ def mutants_of(file, text, regions):
             if seen[name, before, after] > 1:
                 name = f"{name}:{seen[name, before, after]}"
             yield Mutant(file, name, before, after, kind, line, start, end, other)
+
+
+def applied(mutant, text):
+    """The file with the fault; what is behind it stays in its line."""
+    lines = "\n" * text.count("\n", mutant.start, mutant.end)
+    return f"{text[:mutant.start]}{mutant.text}{lines}{text[mutant.end:]}"
 
 
 def show(mutant):
