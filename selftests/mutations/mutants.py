@@ -121,6 +121,8 @@ def statement_end(text, tokens, i):
     after = tokens[i + 1:i + 3]
     if tokens[i].kind == "name" and (after[0].kind == "name" or after[0].text in ("*", ":")):
         return None     # a declaration, a label
+    if "for_each" in tokens[i].text:
+        return None     # its end would be that of its body, or of what follows
     depth = 0
     for j in range(i, len(tokens)):
         depth += (tokens[j].text in ("(", "{", "[")) - (tokens[j].text in (")", "}", "]"))
