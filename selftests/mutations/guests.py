@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What finds faults in what only a kernel runs: VM tests in user-mode Linux, with a module that has
-the fault.
+the fault; before them the unit tests that contain its file (units.py).
 
 A worker has a copy of the tree, in which one fault at a time is built. So it costs the compilation
 of what it changes, a boot, and the tests until one of them fails. A boot for each: no fault sees
@@ -16,6 +16,7 @@ import threading
 
 import mutants
 from programs import TOP, read, sources, tool, write
+from units import Units, units_of
 
 OUT = f"{TOP}/build/mutations/guests"
 UNCOVERED = f"{TOP}/build/coverage-glue/uncovered"
@@ -30,7 +31,7 @@ MADE_OF = ["kernel/**/*", "uapi/**/*", "Kbuild", "userspace/**/*", "selftests/vm
            "selftests/vm/[a-z]*", "tools/uml", "tools/debug/*"]
 PATIENCE = 1800     # seconds for a test of which nobody knows how long it takes
 BOOT = 60           # seconds that a guest may take in addition to its tests
-SLOWER = 5          # how much longer than without a fault a test may take
+SLOWER = 5          # how many times as long as without a fault a test may take
 
 # The tests that most likely see a fault in files whose names begin so; the first line that fits.
 TESTS = [line.split() for line in """
@@ -105,7 +106,7 @@ def candidates():
     found = []
     for file in mutated_files():
         text = read(f"{TOP}/{file}")
-        lines, tests = text.splitlines(), tests_of(file)
+        lines, tests = text.splitlines(), units_of(file) + tests_of(file)
         for mutant in mutants.mutants_of(file, text, mutants.functions_of(text)):
             dead = any(f"{file}:{n}" in missed for n in statement_lines(lines, mutant.line))
             found.append((mutant, [] if dead else tests))
@@ -126,6 +127,17 @@ def mirror(source, target):
             write(f"{target}/{name}", text)
 
 
+def apart(tests):
+    """The names of unit tests, and of VM tests."""
+    units = [t for t in tests if t.startswith("test_")]
+    return units, [t for t in tests if t not in units]
+
+
+def limit_of(name, seconds):
+    """How many seconds a test may take; @seconds: that some take without a fault."""
+    return BOOT + SLOWER * seconds[name] if name in seconds else PATIENCE
+
+
 class Guest:
     """One boot, with the module of one tree."""
 
@@ -142,17 +154,11 @@ class Guest:
         self.late = True
         self.process.terminate()
 
-    def limit(self, name):
-        """Seconds for this one."""
-        if not name:
-            return 2 * BOOT
-        return BOOT + SLOWER * self.seconds[name] if name in self.seconds else PATIENCE
-
     def await_test(self, name):
         """The time of this one begins; None: only the end of the guest is to come."""
         if self.timer:
             self.timer.cancel()
-        self.timer = threading.Timer(self.limit(name), self.end)
+        self.timer = threading.Timer(limit_of(name, self.seconds) if name else 2 * BOOT, self.end)
         self.timer.daemon = True
         self.timer.start()
 
@@ -235,6 +241,14 @@ class Worker(Tree):
         super().__init__(number)
         self.pristine = pristine
         self.code = self.build()
+        self.units = Units(self.top, PATIENCE)
+
+    def who_fails(self, tests):
+        """The first test that does; None: all pass."""
+        units, others = apart(tests)
+        seconds = self.pristine.seconds
+        return (self.units.first_failure(units, {n: limit_of(n, seconds) for n in units})
+                or Guest(self.top, seconds).first_failure(sorted(others, key=seconds.get)))
 
     def try_text(self, file, mutated, tests):
         """
@@ -249,8 +263,7 @@ class Worker(Tree):
                 return None
             if code == self.code:
                 return "equivalent", "the same code"
-            seconds = self.pristine.seconds
-            found = Guest(self.top, seconds).first_failure(sorted(tests, key=seconds.get))
+            found = self.who_fails(tests)
             return ("killed", found) if found else ("survived", "")
         finally:
             write(path, text)
@@ -272,21 +285,35 @@ class Pristine:
                 made.update(path.encode() + file.read())
         return made.hexdigest()
 
-    def baseline(self, tests):
-        """Runs those that have not passed before as they are; what fails."""
+    def made_of_tests(self, tests):
+        """{name: hash}"""
         common = self.made_of({p for pattern in MADE_OF
                                for p in glob.glob(f"{TOP}/{pattern}", recursive=True)})
-        made = {t: common + self.made_of([f"{TOP}/selftests/vm/{t}.sh"]) for t in tests}
+        return {t: common + self.made_of(glob.glob(f"{TOP}/selftests/unit/**", recursive=True)
+                                         if apart([t])[0] else [f"{TOP}/selftests/vm/{t}.sh"])
+                for t in tests}
+
+    def run(self, missing):
+        """Runs these tests, keeps how long they take; what fails."""
+        tree, (units, others) = Tree(0), apart(missing)
+        print(f"# without a fault: {' '.join(missing)}", flush=True)
+        programs, guest = Units(tree.top, PATIENCE), Guest(tree.top, {})
+        failed = programs.first_failure(units, {})
+        failed = failed or next((u for u in units if u not in programs.took), None)
+        if not failed and others:
+            tree.build()
+            failed = guest.first_failure(others)
+        self.seconds |= programs.took | guest.took
+        return failed
+
+    def baseline(self, tests):
+        """Runs those that have not passed before as they are; what fails."""
+        made = self.made_of_tests(tests)
         kept = json.loads(read(self.kept)) if os.path.exists(self.kept) else {}
         self.seconds = {t: kept[t][1] for t in tests if kept.get(t, [""])[0] == made[t]}
         missing = sorted(t for t in tests if t not in self.seconds)
-        if not missing:
-            return []
-        print(f"# without a fault: {' '.join(missing)}", flush=True)
-        tree = Tree(0)
-        tree.build()
-        guest = Guest(tree.top, {})
-        failed = guest.first_failure(missing)
-        self.seconds |= guest.took
-        write(self.kept, json.dumps(kept | {t: (made[t], s) for t, s in guest.took.items()}))
+        failed = self.run(missing) if missing else None
+        if not failed:
+            kept |= {t: (made[t], s) for t, s in self.seconds.items()}
+            write(self.kept, json.dumps(kept))
         return [failed] if failed else []
