@@ -16,7 +16,7 @@ import threading
 import time
 
 import inc_abi as abi
-from inc_abi import BARRIER, Job, Rank, equal, fails, test, wait_until
+from inc_abi import BARRIER, BROADCAST, Job, Rank, equal, fails, test, wait_until
 from inc_clock import Clock
 from inc_proc import Pages, beside, ended, new_group
 
@@ -265,6 +265,31 @@ def t_little_memory(lab):
         equal(ended(pid, 120), 0, "status of a rank")
         lab.pids.remove(pid)
     job.close()
+
+
+BLOCKS = 40      # of a broadcast, fewer than a window
+
+
+@test("process: blocks to which a rank has nothing to contribute share headers")
+def t_spans(lab):
+    job = Job(new_group(), ("h1", "h2", "h3"))
+    if job.ranks[1].info()["window"] < BLOCKS:
+        raise AssertionError(f"the window is less than {BLOCKS}: {job.ranks[1].info()}")
+    n = BLOCKS * job.ranks[1].info()["block"] // 4
+    data = [array.array("i", range(n) if r == 0 else bytes(4 * n)) for r in range(3)]
+    job.run()
+    before = abi.counters("h2")
+    # what rank 1 contributes leaves before it can have a result of rank 0
+    handles = {r: job.ranks[r].submit(coll=BROADCAST, op=0, count=n, send=at, recv=at)
+               for r, at in ((r, data[r].buffer_info()[0]) for r in (1, 2, 0))}
+    for r, handle in handles.items():
+        equal(job.ranks[r].wait(handle).result, 0, f"result of rank {r}")
+        equal(data[r] == data[0], True, f"the elements of rank {r}")
+    packets = abi.counters("h2")["tx_packets"] - before["tx_packets"]
+    if packets > BLOCKS // 4:
+        raise AssertionError(f"{packets} packets for {BLOCKS} blocks without elements")
+    job.close()
+    abi.forget("h2")
 
 
 @test("process: counters of a namespace never sink, whatever goes away meanwhile")

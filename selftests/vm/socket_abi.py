@@ -297,6 +297,17 @@ def u64s(*values):
     return KEPT[-1].buffer_info()[0]
 
 
+@test("submit: what is refused leaves no handle of before")
+def t_no_handle(lab):
+    refused = submit(coll=BARRIER, dtype=0, op=0, count=1, handle=1 << 40)
+    for request, raw in ((IOC_SUBMIT, refused),
+                         (IOC_SUBMIT_AND_WAIT,
+                          refused + WAIT_HEAD.pack(0, 0) + bytes(SIZES["completion"]))):
+        mem = (ctypes.c_char * len(raw)).from_buffer(bytearray(raw))
+        fails(errno.EINVAL, raw_ioctl, lab.rank().fd, request, ctypes.addressof(mem))
+        equal(SUBMIT.unpack_from(bytes(mem))[-2], 0, "the handle")
+
+
 @test("submit: counts and displacements that make no sense")
 def t_counts(lab):
     rank, mem = lab.rank(), Pages(4)
