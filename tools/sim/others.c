@@ -162,17 +162,31 @@ void others_start(struct sim *sim)
 		others_print(sim);
 }
 
-bool others_step(struct sim *sim)
+/*
+ * What somebody says to another group comes behind all that is to happen there at that time: the
+ * timers that it would set off are those of the right host, but in another order.
+ */
+static struct sim *others_next(struct sim *sim)
 {
-	struct sim *next = sim->events ? sim : NULL, *o;
+	struct sim *next = NULL, *o;
 	u32 i;
-	bool more;
 
 	for (i = 0; i < SIM_MAX_OTHERS; i++) {
 		o = sim->other[i];
 		if (o && o->events && (!next || o->heap[0].at < next->heap[0].at))
 			next = o;
 	}
+	if (sim->events && (!next || sim->heap[0].at < next->heap[0].at))
+		next = sim;
+	return next;
+}
+
+bool others_step(struct sim *sim)
+{
+	struct sim *next = others_next(sim);
+	u32 i;
+	bool more;
+
 	if (!next)
 		return false;
 	/* what comes to one by another one's network comes now */
