@@ -34,7 +34,7 @@ static unsigned int value_bits(enum inc_type type, const uint8_t *block, unsigne
 	return block[1 + i / 2] >> i % 2 * 4 & 15;
 }
 
-static double decode_value(enum inc_type type, unsigned int bits)
+static double make_value(enum inc_type type, unsigned int bits)
 {
 	const struct block_format *f = &block_formats[type];
 	int man = bits & ((1 << f->man) - 1), bias, e;
@@ -50,11 +50,24 @@ static double decode_value(enum inc_type type, unsigned int bits)
 	return bits >> (f->bits - 1) ? -x : x;
 }
 
+/* What make_value() says, which takes an emulated machine long. */
+static double decode_value(enum inc_type type, unsigned int bits)
+{
+	static double values[__INC_TYPE_MAX][256];
+	static bool made[__INC_TYPE_MAX];
+
+	for (unsigned int i = 0; !made[type] && i < 256; i++)
+		values[type][i] = make_value(type, i);
+	made[type] = true;
+	return values[type][bits];
+}
+
 void unpack_block(enum inc_type type, const uint8_t *block, float *x)
 {
+	double scale = block[0] == 0xff ? NAN : ldexp(1, block[0] - 127);
+
 	for (unsigned int i = 0; i < VALUES; i++)
-		x[i] = block[0] == 0xff ? NAN :
-		       (float)ldexp(decode_value(type, value_bits(type, block, i)), block[0] - 127);
+		x[i] = (float)(decode_value(type, value_bits(type, block, i)) * scale);
 }
 
 /* To the nearest multiple of the last place, ties to even; no more than the largest one. */
@@ -69,16 +82,17 @@ static double round_value(enum inc_type type, double x)
 	return fabs(x) > f->most ? copysign(f->most, x) : x;
 }
 
-/* Of a number that is one of the format. */
+/* Of a number that is one of the format: those that are not negative are in the order of bits. */
 static unsigned int encode_value(enum inc_type type, double x)
 {
 	const struct block_format *f = &block_formats[type];
-	unsigned int bits;
+	unsigned int bits = 0, step = 1u << (f->bits - 2);
 
 	if (!f->exp)
 		return (uint8_t)(int)ldexp(x, f->man);
-	for (bits = 0; decode_value(type, bits) != fabs(x); bits++)
-		;
+	for (; step; step /= 2)
+		if (decode_value(type, bits + step) <= fabs(x))
+			bits += step;
 	return bits | (signbit(x) ? 1u << (f->bits - 1) : 0);
 }
 

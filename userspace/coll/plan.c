@@ -81,7 +81,8 @@ static enum inc_type draw_wire(struct dice *dice, enum inc_type type)
 static uint64_t draw_count(const struct config *cfg, struct dice *dice, enum inc_type wire,
 			   uint32_t shares)
 {
-	uint64_t size = inc_type_size(wire), max = cfg->max / shares, n;
+	uint64_t size = inc_type_size(wire), n;
+	uint64_t max = cfg->max / (is_block(wire) ? INC_MX_VALUES : 1) / shares;
 
 	if (cfg->ncounts)
 		return cfg->counts[draw_below(dice, cfg->ncounts)];
