@@ -124,12 +124,12 @@ def t_silent(lab):
     job.end({**first, **job.begin((1,), 700)}, 700)
     equal(host.read(), [], "more events at the host")
     host.__exit__()
-    late = lab.monitor.read()
-    if [e for e in late if e["event"] not in ("rank-late", "rank-back")]:
-        raise AssertionError(f"events at the node: {late}")
-    lab.monitor.events = []
     job.close()
-    lab.expect("group-left", group=job.group)
+    # the node may have noticed that rank 0 was not heard, and on a slow machine tell it only now
+    event = lab.monitor.wait(abi.ANY)
+    while event["event"] in ("rank-late", "rank-back"):
+        event = lab.monitor.wait(abi.ANY)
+    equal((event["event"], event["group"]), ("group-left", job.group), "event and group")
     dead_limit(lab, 2000)
 
 

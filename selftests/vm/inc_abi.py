@@ -23,6 +23,7 @@ import traceback
 from inc_wire import I32, SUM, libc, netns
 
 BARRIER, ALLREDUCE, BROADCAST, LEAVE = 1, 2, 5, 12
+ANY = None      # of a Monitor's events
 NODE4, NODE6 = "10.7.0.254", "fd00:7::fe"
 MISMATCH, CANCELED, RANK_DEAD, RANK_ABORT, RANK_LATE, RANK_FAULT, NODE_DEAD, NODE_GONE, LEFT, \
     UNSUPPORTED, COUNTS, RANK_PATH = range(1, 13)
@@ -189,10 +190,10 @@ class Monitor:
         return self.events
 
     def wait(self, name, seconds=60):
-        """The next event, which is to be of this name."""
-        wait_until(self.read, f"event {name}", seconds)
+        """The next event, which is to be of this name, or ANY."""
+        wait_until(self.read, f"event {name or 'of any name'}", seconds)
         event = self.events.pop(0)
-        equal(event["event"], name, f"event ({event})")
+        equal(event["event"], name or event["event"], f"event ({event})")
         return event
 
 
