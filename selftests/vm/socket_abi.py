@@ -270,7 +270,7 @@ def t_fields(lab):
                 {"resv0": b"\0\0\1"}, {"flags": 1},
                 {"flags": 1 << 31}, {"recv_counts": 1}, {"send_counts": 1}, {"recv_displs": 1},
                 {"send_displs": 1},
-                {"weight": 1}, {"root": 1}, {"root": 3}, {"dtype": 0}, {"dtype": 22},
+                {"weight": 1}, {"root": 1}, {"root": 3}, {"dtype": 0}, {"dtype": 26},
                 {"dtype": 255},
                 {"op": 0}, {"op": 15}, {"op": 255}, {"coll": ALLGATHER},
                 {"coll": ALLGATHER, "op": 0, "mode": 1}):
