@@ -214,7 +214,7 @@ struct netinc_group {
 	u64 news;		/* JOINING: time at which the last rank came that had not yet */
 	/*
 	 * JOINING, all have come: time since which the silent ones are called, 0: they are not;
-	 * cleared when one of them is given up, and once the group has formed
+	 * cleared when a rank comes, and by the tick when one has gone or the group has formed
 	 */
 	u64 called;
 	u64 last_call;		/* time at which they were called last, 0: never */

@@ -206,13 +206,14 @@ static u32 take_ranks(struct netinc_group *g, u32 child, const struct inc_join *
 
 	for (i = 0; i < g->cfg.size; i++) {
 		if (is_below(join, i)) {
+			/* what has been answered so far was for others: all are called again */
+			if (g->owner[i] != child + 1)
+				g->called = 0;
 			g->owner[i] = child + 1;
 		} else if (g->owner[i] == child + 1) {
 			g->owner[i] = 0;
 			/* why, the parent is not told */
 			note_gone(g, i, INC_ERR_RANK_ABORT);
-			/* who has answered so far does so again when all are there */
-			g->called = 0;
 		}
 		ranks += is_below(join, i);
 	}
@@ -263,6 +264,8 @@ u32 netinc_children_take(struct netinc_group *g, u32 child, const struct netinc_
 	m = &g->members[child];
 	answered = m->present && m->height && !m->stale && g->called && m->heard > g->called &&
 		   m->nonce == be32_to_cpu(join->nonce);
+	if (!m->present)
+		g->called = 0;	/* nor has who is new been called */
 	g->joined -= m->present ? m->ranks : 0;
 	m->height = netinc_join_height(join);
 	take_order(g, m, join);

@@ -232,7 +232,6 @@ void netinc_end_member(struct netinc_group *g, u32 rank, enum inc_err_code code,
 			g->state = INC_GROUP_FAILED;
 			g->ended = now;
 		}
-		g->called = 0;
 		return;
 	}
 	g->ops->event(g, INC_EVENT_RANK_DEAD, g->members[rank].low);

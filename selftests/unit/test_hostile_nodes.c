@@ -607,10 +607,86 @@ static void test_never_forms(void)
 	end_tree();
 }
 
+/*
+ * A node in the middle and the one below it have been called, which has answered for rank 1; then
+ * comes a late copy of what that had said when rank 0 was there, too, and no rank had been heard
+ * for long. The answer was not for rank 0: the group does not form here, with a rank that is
+ * elsewhere.
+ */
+static void test_copy_after_answer(void)
+{
+	const struct netinc_group *g = &net.node[1].g;
+	const struct inc_join *said;
+	struct frame f;
+	u32 i;
+
+	begin_tree(true, 0, 2, 1, 1);
+	for (i = 1; i < RANKS; i++)
+		expect(!join_from(i, 0), "rank %u", i);
+	pump();
+	wait_ms(50);
+	expect(!join_from(0, 0), "rank 0 comes to the root, which calls");
+	do {
+		f = catch_one(0, INC_PKT_JOIN);
+		said = (const void *)f.body;
+	} while (f.to == 0 && (said->below & INC_JOIN_STALE));
+	expect(g->called && !g->members[1].stale && g->members[1].heard > g->called,
+	       "node 2 has not answered");
+	net.now += NETINC_MS;
+	expect(!node_joins_at(1, 2, 0x902, 0x3, true), "the late copy");
+	expect(g->state == INC_GROUP_JOINING, "state %u", g->state);
+	for (i = 0; i < 10; i++) {
+		wait_ms(30);
+		join(i % RANKS);
+	}
+	expect_states(INC_GROUP_ACTIVE);
+	expect(net.node[0].g.nmembers == 2 && g->nmembers == 3, "%u and %u children",
+	       net.node[0].g.nmembers, g->nmembers);
+	end_tree();
+}
+
+/* WAIT of node 0 to node 1, of which all ranks but @missing have come. */
+static int parent_waits(u32 missing, u32 pause)
+{
+	struct inc_wait_pkt w = { .nonce = cpu_to_be32(0x901), .joined = cpu_to_be32(RANKS),
+				  .missing = cpu_to_be32(missing), .pause = cpu_to_be32(pause) };
+	struct frame f = { .from = 0, .to = 1,
+			   .pkt = { .type = INC_PKT_WAIT, .group = 77, .span = 1, .child = 1,
+				    .len = sizeof(w) } };
+
+	memcpy(f.body, &w, sizeof(w));
+	return at_node(&net.node[1], &f);
+}
+
+/*
+ * The parent has called by mistake, and says so before the next tick; ranks that come here then do
+ * not form a group with one that may have gone since the call.
+ */
+static void test_call_taken_back(void)
+{
+	const struct netinc_group *g = &net.node[1].g;
+
+	begin_tree(true, 1, 1, 1, 1);
+	expect(!join_from(1, 0) && !join_from(2, 0), "ranks 1 and 2");
+	net.now += 400 * NETINC_MS;
+	expect(!parent_waits(NETINC_NO_RANK, 0), "the parent calls");
+	net.now += NETINC_MS;
+	expect(g->called && !join_from(1, 0), "rank 1 answers");
+	expect(!parent_waits(3, 50000), "rank 3 is missing");
+	net.now += 400 * NETINC_MS;
+	expect(!join_from(0, 0) && !join_from(2, 0) && !join_from(3, 0), "all but rank 1");
+	expect(g->joined == RANKS && g->state == INC_GROUP_JOINING, "%u ranks, state %u",
+	       g->joined, g->state);
+	expect(!join_from(1, 0) && g->state == INC_GROUP_ACTIVE, "with rank 1: state %u",
+	       g->state);
+	end_tree();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_swapped), KTAP(test_ready_crosses_join), KTAP(test_wrong_one_gone),
 	KTAP(test_abort_before_error), KTAP(test_revived), KTAP(test_old_abort),
-	KTAP(test_never_forms),
+	KTAP(test_never_forms), KTAP(test_copy_after_answer),
+	KTAP(test_call_taken_back),
 	KTAP(test_called_before), KTAP(test_begun_anew),
 	KTAP(test_begun_anew_same), KTAP(test_begun_anew_answered), KTAP(test_begun_anew_news),
 	KTAP(test_late_answer), KTAP(test_former_lives), KTAP(test_anew_elsewhere),
