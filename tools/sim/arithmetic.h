@@ -22,4 +22,10 @@ void arithmetic_fold(const struct arithmetic *a, const void *const *in, uint32_t
 /* Is the fold of all but the last, as an element, all that one has to know of them? */
 bool arithmetic_is_narrow(const struct arithmetic *a);
 
+/* Blocks of INC_MX_VALUES values (MX): what a host sends, and all @n of them as f32, or from it. */
+bool arithmetic_is_block(uint8_t type);
+void arithmetic_input(uint8_t type, uint64_t x, void *block);
+void arithmetic_unpack(uint8_t type, const void *blocks, uint64_t n, void *values);
+void arithmetic_pack(uint8_t type, const void *values, uint64_t n, void *blocks);
+
 #endif

@@ -457,6 +457,19 @@ static bool may_be_dead(const struct host *h, u32 rank)
 	return fault && !is_of_node(fault) && r->victim == rank;
 }
 
+/*
+ * Are all others without the edge, as its host, rank 0's, is cut off from it, or from them? Where
+ * they have left a tree of nodes for another reason there is no place but that one.
+ */
+static bool takes_edge_away(const struct sim *sim, const struct trouble *t)
+{
+	if (t->host || sim->plan.fallback != INC_FALLBACK_EDGE)
+		return false;
+	return (t->kind == TROUBLE_CUT && t->place == SIM_EDGE) ||
+	       (t->kind == TROUBLE_LINK && sim->plan.tree.nodes &&
+		trouble_net(sim, t->place) == trouble_net(sim, SIM_EDGE));
+}
+
 /* Has a node been lost, or the rank's way to it? */
 static bool may_lack_node(const struct host *h)
 {
@@ -464,10 +477,8 @@ static bool may_lack_node(const struct host *h)
 	u32 i;
 
 	for (i = 0; i < SIM_MAX_TROUBLES; i++)
-		/* who is cut off from the edge at its own host leaves all others without it */
 		if (t[i].kind == TROUBLE_SILENT || t[i].kind == TROUBLE_RESTART ||
-		    t[i].kind == TROUBLE_REMOVED ||
-		    (t[i].kind == TROUBLE_CUT && t[i].place == SIM_EDGE && !t[i].host))
+		    t[i].kind == TROUBLE_REMOVED || takes_edge_away(h->sim, &t[i]))
 			return true;
 	return was_cut_off(h->sim, h->rank) || is_of_node(fault_of(h->sim));
 }

@@ -483,7 +483,7 @@ static void change_payload(struct sim *sim, struct netinc_pkt *pkt)
 	if (one_of(sim, 2))
 		pkt->len = round_up(pkt->len, 16u);
 	if (!pkt->dtype) {
-		pkt->dtype = between(sim, 1, SIM_TYPE_MAX);
+		pkt->dtype = between(sim, 1, INC_TYPE_MAX);
 		pkt->dop = hostile_below(sim, __INC_OP_MAX);
 	}
 }
@@ -529,7 +529,7 @@ bool hostile_change(struct sim *sim, struct netinc_pkt *pkt)
 			pkt->sig = one_of(sim, 2) ? 0 : (u32)hostile_random(sim);
 			return true;
 		case TRICK_TYPE:
-			pkt->dtype = hostile_below(sim, SIM_TYPE_MAX + 1);
+			pkt->dtype = hostile_below(sim, INC_TYPE_MAX + 1);
 			pkt->dop = hostile_below(sim, __INC_OP_MAX);
 			pkt->mode = hostile_below(sim, 2) ? INC_MODE_SATURATE : 0;
 			return true;

@@ -44,7 +44,7 @@ static struct dgram *build(struct sim *sim, struct netinc_pkt *pkt)
 		if (one_of(sim, 2)) {
 			pkt->flags |= INC_F_PAYLOAD;
 			pkt->len = sim->plan.block[0];
-			pkt->dtype = 1 + hostile_below(sim, SIM_TYPE_MAX);
+			pkt->dtype = 1 + hostile_below(sim, INC_TYPE_MAX);
 		}
 	} else {
 		pkt->len = netinc_min_body(pkt->type) + 4 * hostile_below(sim, 3);

@@ -58,7 +58,7 @@ static void go_ahead(struct host *h)
 		} else if (one_of(sim, 2)) {
 			pkt.flags |= INC_F_PAYLOAD;
 			pkt.len = 16 * (1 + hostile_below(sim, sim->plan.block[0] / 16));
-			pkt.dtype = 1 + hostile_below(sim, SIM_TYPE_MAX);
+			pkt.dtype = 1 + hostile_below(sim, INC_TYPE_MAX);
 			pkt.dop = hostile_below(sim, __INC_OP_MAX);
 		} else if (one_of(sim, 3)) {
 			pkt.flags |= INC_F_DESC;

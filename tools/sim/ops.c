@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a seed stands for: operations, who disagrees about them, counts, displacements and input. */
+#include "arithmetic.h"
 #include "reduce/reduce.h"
 #include "sim.h"
 
@@ -38,8 +39,8 @@ static u32 shares(const struct sim *sim, u8 coll)
 static u64 pick_count(struct sim *sim, const struct plan_op *o)
 {
 	u32 size = netinc_reduce_elem_size(o->type);
-	u64 full = sim->plan.block[0] / size,
-	    head = (sim->plan.block[0] - sizeof(struct inc_desc)) / size;
+	u64 full = max(sim->plan.block[0] / size, 1u),
+	    head = max((sim->plan.block[0] - (u32)sizeof(struct inc_desc)) / size, 1u);
 	u64 window = full * max(sim->plan.window / max(shares(sim, o->coll), 1u), 1u);
 
 	switch (sim_below(sim, 8)) {
@@ -58,15 +59,24 @@ static u64 pick_count(struct sim *sim, const struct plan_op *o)
 	}
 }
 
+/* Blocks of MX may be longer than those of the protocol, some nodes' a bit shorter: refused. */
+static bool is_too_long(const struct sim *sim, const struct plan_op *o)
+{
+	const struct netinc_op op = { .coll = o->coll, .type = o->type, .wire = o->type,
+				      .op = o->op };
+
+	return !netinc_coll_fits(&op, sim->plan.block[0] - INC_BLOCK_ALIGN);
+}
+
 /* A pair for which there is a kernel: not WSUM, which is SUM of what hosts have scaled. */
 static void pick_reduction(struct sim *sim, struct plan_op *o)
 {
 	o->mode &= ~INC_MODE_SATURATE;
 	do {
-		o->type = pick(sim, 1, SIM_TYPE_MAX);
+		o->type = pick(sim, 1, INC_TYPE_MAX);
 		o->op = pick(sim, 1, __INC_OP_MAX - 1);
 	} while (!netinc_reduce_find(o->type, o->op, 0, false) ||
-		 (o->op == INC_OP_AVG && netinc_coll_chains(o->coll)));
+		 (o->op == INC_OP_AVG && netinc_coll_chains(o->coll)) || is_too_long(sim, o));
 	if (netinc_reduce_find(o->type, o->op, INC_MODE_SATURATE, false) && one_in(sim, 2))
 		o->mode |= INC_MODE_SATURATE;
 }
@@ -76,7 +86,7 @@ static void pick_type(struct sim *sim, struct plan_op *o)
 	if (netinc_coll_reduces(o->coll))
 		pick_reduction(sim, o);
 	else
-		o->type = pick(sim, 1, SIM_TYPE_MAX);
+		o->type = pick(sim, 1, INC_TYPE_MAX);
 }
 
 static void pick_op(struct sim *sim, struct plan_op *o)
@@ -470,11 +480,17 @@ static bool is_pair(u8 type)
 /* All types: numbers least significant byte first. */
 static void fill(u64 x, u8 type, u8 *buf, u64 n)
 {
+	u32 size = netinc_reduce_elem_size(type);
 	u8 part[2];
 	u32 parts, piece;
 	__le64 v;
 	u64 i, r;
 
+	if (arithmetic_is_block(type)) {
+		for (i = 0; i < n; i++)
+			arithmetic_input(type, (x | 1) * (i + 1), buf + size * i);
+		return;
+	}
 	parts_of(type, part);
 	parts = part[1] ? 2 : 1;
 	piece = netinc_reduce_elem_size(type) / parts;
@@ -520,6 +536,8 @@ u64 plan_blocks(const struct sim *sim)
 		o = i % 2 ? &sim_step_of(sim, i / 2)->odd : &sim_step_of(sim, i / 2)->op;
 		size = netinc_reduce_elem_size(o->type);
 		rounds = 2 + wider * o->count * size / sim->plan.block[0];
+		if (arithmetic_is_block(o->type))
+			rounds = 2 + o->count;
 		n += rounds * (o->coll == INC_COLL_ALLTOALL ? all : shares(sim, o->coll));
 		if (plan_asks_counts(o))
 			n += all * 2;

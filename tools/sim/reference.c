@@ -48,6 +48,10 @@ bool reference_is_ordered(const struct plan_op *o)
 	case INC_TYPE_F64:
 	case INC_TYPE_C32:
 	case INC_TYPE_C64:
+	case INC_TYPE_MXF8E4M3:
+	case INC_TYPE_MXF8E5M2:
+	case INC_TYPE_MXF4E2M1:
+	case INC_TYPE_MXI8:
 		return sum;
 	default:
 		return false;
@@ -87,16 +91,29 @@ static u8 *fold_node(const struct deep *d, u32 node)
 	return out;
 }
 
-/* The small floats are folded as f32, and rounded once. */
+static void widen(u8 type, const void *from, u64 n, void *to)
+{
+	if (arithmetic_is_block(type))
+		arithmetic_unpack(type, from, n, to);
+	else
+		netinc_convert_find(type, INC_TYPE_F32, true)->convert(to, from, n);
+}
+
+static void narrow(u8 type, const void *from, u64 n, void *to)
+{
+	if (arithmetic_is_block(type))
+		arithmetic_pack(type, from, n, to);
+	else
+		netinc_convert_find(INC_TYPE_F32, type, true)->convert(to, from, n);
+}
+
+/* The small floats and blocks are folded as f32, and rounded once. */
 static void fold_deep(struct ref *r, u64 n, u8 *out)
 {
-	struct arithmetic round = { .type = INC_TYPE_F32, .wire = r->op.type, .op = INC_OP_SUM,
-				    .ranks = 1, .size = 4 };
-	struct deep d = { .sim = r->sim, .n = n,
+	bool block = arithmetic_is_block(r->op.type), small = r->size < 4 || block;
+	struct deep d = { .sim = r->sim, .n = n * (block ? INC_MX_VALUES : 1),
 			  .a = { .type = r->op.type, .op = r->op.op, .ranks = r->sim->plan.hosts,
 				 .size = r->size } };
-	bool small = r->size < 4;
-	const void *result;
 	u8 *f;
 	u32 i;
 
@@ -106,18 +123,15 @@ static void fold_deep(struct ref *r, u64 n, u8 *out)
 			continue;
 		d.a.type = INC_TYPE_F32;
 		d.a.size = 4;
-		f = malloc(n * 4 + 1);
-		netinc_convert_find(r->op.type, INC_TYPE_F32, true)->convert(f, d.in[i], n);
+		f = malloc(d.n * 4 + 1);
+		widen(r->op.type, d.in[i], n, f);
 		d.in[i] = f;
 	}
 	f = fold_node(&d, tree_root(r->sim));
-	if (small) {
-		result = f;
-		arithmetic_fold(&round, &result, 1, f, n);
-		netinc_convert_find(INC_TYPE_F32, r->op.type, true)->convert(out, f, n);
-	} else {
+	if (small)
+		narrow(r->op.type, f, n, out);
+	else
 		memcpy(out, f, n * r->size);
-	}
 	free(f);
 	for (i = 0; small && i < r->sim->plan.hosts; i++)
 		free((void *)d.in[i]);

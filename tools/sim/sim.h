@@ -37,9 +37,6 @@
 #include "engine/group.h"
 #include "hostile.h"
 
-/* What is drawn: not yet block floats, of which the reference here knows nothing. */
-#define SIM_TYPE_MAX	INC_TYPE_F64_I64
-
 #define SIM_MAX_HOSTS	16
 #define SIM_MAX_OPS	40
 #define SIM_MAX_ROUNDS	2
