@@ -135,9 +135,14 @@ static void test_reorder(void)
 	expect(r.slack == 2000, "in the same round trip: %u", r.slack);
 	netinc_reorder_spurious(&r, now + 2000);
 	expect(r.slack == 4000, "twice as long: %u", r.slack);
-	for (halves = now; r.slack == 4000; halves += 1000)
+	netinc_reorder_spurious(&r, now + 5999);
+	expect(r.slack == 4000, "again, before a hole has stood for so long: %u", r.slack);
+	for (halves = now + 6000; r.slack == 4000; halves += 1000)
 		netinc_reorder_lost(&r, false, halves);
 	expect(r.slack == 2000, "half of it: %u", r.slack);
+	/* the first step of a millisecond behind 10 s since the reason for more, and one more */
+	expect(halves == now + 2000 + 10002000, "after %llu us",
+	       (unsigned long long)(halves - now));
 	for (slack = r.slack; r.slack && halves < 100000000; halves += 1000) {
 		netinc_reorder_lost(&r, false, halves);
 		expect(r.slack == slack || r.slack == slack / 2 || !r.slack, "%u after %u",
