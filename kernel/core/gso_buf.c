@@ -128,22 +128,36 @@ struct sk_buff *netinc_gso_buf_skb(const struct netinc_gso_buf *s, u32 first, u3
 	return skb;
 }
 
-struct sk_buff *netinc_control_skb(const struct netinc_pkt *pkt, const void *body, u32 len)
+/* With @room bytes behind the header, of 0. */
+static struct sk_buff *packet_skb(const struct netinc_pkt *pkt, u32 room)
 {
-	u32 size = sizeof(struct inc_hdr) + round_up(len, 4);
-	struct netinc_pkt p = *pkt;
 	struct sk_buff *skb;
-	u8 *data;
 
 	netinc_fpu_section_outside();
-	skb = alloc_skb(NETINC_HEADROOM + size, GFP_ATOMIC | __GFP_NOWARN);
+	skb = alloc_skb(NETINC_HEADROOM + sizeof(struct inc_hdr) + room,
+			GFP_ATOMIC | __GFP_NOWARN);
 	if (!skb)
 		return NULL;
 	skb_reserve(skb, NETINC_HEADROOM);
-	data = skb_put_zero(skb, size);
+	netinc_build(skb_put(skb, sizeof(struct inc_hdr)), pkt);
+	skb_put_zero(skb, room);
+	return skb;
+}
+
+struct sk_buff *netinc_header_skb(const struct netinc_pkt *pkt)
+{
+	return packet_skb(pkt, 0);
+}
+
+struct sk_buff *netinc_control_skb(const struct netinc_pkt *pkt, const void *body, u32 len)
+{
+	struct netinc_pkt p = *pkt;
+	struct sk_buff *skb;
+
 	p.len = len;
-	netinc_build((struct inc_hdr *)data, &p);
-	memcpy(data + sizeof(struct inc_hdr), body, len);
+	skb = packet_skb(&p, round_up(len, 4));
+	if (skb)
+		memcpy(skb->data + sizeof(struct inc_hdr), body, len);
 	return skb;
 }
 

@@ -64,7 +64,9 @@ static inline u32 netinc_gso_buf_truesize(const struct netinc_gso_buf *s)
  * UDP and below are for netinc_path_queue().
  */
 struct sk_buff *netinc_gso_buf_skb(const struct netinc_gso_buf *s, u32 first, u32 n);
-/* A packet with one header and @len bytes of body, padded; not shared with anybody. */
+/* A packet that is a header and nothing else; not shared with anybody. */
+struct sk_buff *netinc_header_skb(const struct netinc_pkt *pkt);
+/* Likewise, with @len bytes of body, padded. */
 struct sk_buff *netinc_control_skb(const struct netinc_pkt *pkt, const void *body, u32 len);
 
 /* INC packets in @skb, and the IP bytes that they are on a link of the MTU they were made for. */

@@ -19,7 +19,7 @@ void netinc_agg_result_header(const struct netinc_agg *agg, const struct netinc_
 	if (elements)
 		pkt->len = slot->len;
 	else
-		pkt->flags &= ~(INC_F_PAYLOAD | INC_F_DESC | INC_F_FINAL);
+		pkt->flags &= ~(INC_F_PAYLOAD | INC_F_DESC | INC_F_FINAL | INC_F_ZERO);
 	/* a result for all names the set that it is made of, in place of a child */
 	pkt->child = slot->flags & INC_F_PARTIAL ? slot->set : 0;
 	pkt->opseq = slot->opseq;
@@ -39,7 +39,9 @@ void netinc_agg_up_header(const struct netinc_agg *agg, const struct netinc_slot
 		pkt->part = part;
 		pkt->flags |= INC_F_PART;
 		if (!netinc_agg_part_has_elements(agg, slot, part))
-			pkt->flags &= ~INC_F_PAYLOAD;
+			pkt->flags &= ~(INC_F_PAYLOAD | INC_F_ZERO);
+		else if (netinc_agg_part_is_zero(agg, slot, part))
+			pkt->flags |= INC_F_ZERO;
 	}
 	if (pkt->flags & INC_F_PAYLOAD)
 		pkt->len = slot->len * slot->wider;

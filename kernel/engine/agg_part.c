@@ -26,6 +26,24 @@ bool netinc_agg_part_has_elements(const struct netinc_agg *agg, const struct net
 	return false;
 }
 
+bool netinc_agg_part_is_zero(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 part)
+{
+	struct netinc_part p = netinc_agg_part(agg, part);
+	bool zero = false;
+	u16 flags;
+	u32 i;
+
+	if (slot->flags & (INC_F_DESC | INC_F_FINAL))
+		return false;
+	for (i = p.from; i < p.to; i++) {
+		flags = slot->in[agg->operand[i].input].flags;
+		if ((flags & (INC_F_PAYLOAD | INC_F_ZERO)) == INC_F_PAYLOAD)
+			return false;
+		zero |= flags & INC_F_PAYLOAD;
+	}
+	return zero;
+}
+
 struct netinc_pay netinc_agg_partial(const struct netinc_slot *slot, u32 part)
 {
 	struct netinc_pay pay;
@@ -110,14 +128,22 @@ static void replace_inputs(struct netinc_agg *agg, struct netinc_slot *slot)
 	slot->parted = true;
 }
 
+/* Is there anything of @part that follows a header? */
+static bool has_body(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 part)
+{
+	if (slot->flags & INC_F_DESC)
+		return true;
+	return netinc_agg_part_has_elements(agg, slot, part) &&
+	       !netinc_agg_part_is_zero(agg, slot, part);
+}
+
 bool netinc_agg_make_parts(struct netinc_agg *agg, struct netinc_slot *slot)
 {
 	u32 i;
 
 	for (i = 0; i < agg->nparts; i++) {
 		slot->result.obj = NULL;
-		if (((slot->flags & INC_F_DESC) || netinc_agg_part_has_elements(agg, slot, i)) &&
-		    !agg->ops->fold(agg, slot, i)) {
+		if (has_body(agg, slot, i) && !agg->ops->fold(agg, slot, i)) {
 			slot->result.obj = NULL;
 			release_made(agg, i);
 			return false;

@@ -162,7 +162,8 @@ void netinc_partial_unseal(struct netinc_agg *agg, struct netinc_slot *slot, u16
 
 	for (i = 0; i < agg->children; i++) {
 		in = &slot->in[i];
-		if (in->obj && in->len && (in->flags & both) == (both & ~not_wanted))
+		if ((in->obj || (in->flags & INC_F_ZERO)) && in->len &&
+		    (in->flags & both) == (both & ~not_wanted))
 			in->flags |= not_wanted;
 	}
 }

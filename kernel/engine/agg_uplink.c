@@ -7,7 +7,7 @@
 
 /* Of what a result says: LEAVE is what the children have said, PARTIAL is not for trees. */
 #define RESULT_FLAGS	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_CE | \
-			 INC_F_ECE)
+			 INC_F_ECE | INC_F_ZERO)
 
 /* Is this the result of what has gone up? 0 or a negative counter. */
 static int check_result(const struct netinc_agg *agg, const struct netinc_slot *slot, u64 q,
@@ -47,7 +47,7 @@ static bool replace_partial(struct netinc_agg *agg, struct netinc_slot *slot,
 		slot->dop = pkt->dop;
 		slot->mode = pkt->mode;
 	}
-	if ((pkt->flags & (INC_F_PAYLOAD | INC_F_DESC)) &&
+	if ((pkt->flags & (INC_F_PAYLOAD | INC_F_DESC)) && !(pkt->flags & INC_F_ZERO) &&
 	    !agg->ops->take_result(agg, slot, pay)) {
 		*slot = as_it_was;
 		return false;

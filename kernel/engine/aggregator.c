@@ -10,7 +10,7 @@
 #include "reduce/reduce.h"
 
 #define MERGED_FLAGS	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_LEAVE | \
-			 INC_F_CE | INC_F_ECE | INC_F_PARTIAL)
+			 INC_F_CE | INC_F_ECE | INC_F_PARTIAL | INC_F_ZERO)
 
 size_t netinc_agg_bytes(u32 children, u32 inputs, u32 window)
 {
@@ -292,6 +292,8 @@ void netinc_agg_done(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
 	slot->sent_to = NETINC_ALL;
 	agg->opseq = slot->opseq;
 	netinc_count(agg->counters, INC_C_BLOCKS);
+	if (unlikely(slot->flags & INC_F_ZERO))
+		netinc_count(agg->counters, INC_C_BLOCKS_ZERO);
 	agg->ops->send_result(agg, slot, NETINC_ALL);
 }
 
@@ -306,14 +308,26 @@ void netinc_agg_merge_flags(const struct netinc_agg *agg, struct netinc_slot *sl
 			slot->flags |= slot->in[i].flags & MERGED_FLAGS;
 }
 
+/*
+ * Some contributions are 0. If all are, so is what they make, and nothing is folded or sent of it
+ * but a header.
+ */
+static void settle_zero(const struct netinc_agg *agg, struct netinc_slot *slot)
+{
+	if (!netinc_agg_part_is_zero(agg, slot, NETINC_WHOLE))
+		slot->flags &= ~INC_F_ZERO;
+}
+
 /* False: no memory. */
 static bool make_result(struct netinc_agg *agg, struct netinc_slot *slot)
 {
+	if (unlikely(slot->flags & INC_F_ZERO))
+		settle_zero(agg, slot);
 	if (slot->flags & INC_F_FINAL)
 		return agg->ops->copy(agg, slot, final_input(agg, slot));
 	if (unlikely(agg->nparts > 1) && netinc_agg_goes_in_parts(agg, slot))
 		return netinc_agg_make_parts(agg, slot);
-	return !(slot->flags & (INC_F_PAYLOAD | INC_F_DESC)) ||
+	return !(slot->flags & (INC_F_PAYLOAD | INC_F_DESC)) || (slot->flags & INC_F_ZERO) ||
 	       agg->ops->fold(agg, slot, NETINC_WHOLE);
 }
 
@@ -634,7 +648,7 @@ static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct ne
 		pkt = netinc_partial_filter(agg, child, pkt, &rest);
 	slot->in[i] = *pay;
 	slot->in[i].flags = pkt->flags;
-	if (!(pkt->flags & (INC_F_PAYLOAD | INC_F_DESC))) {
+	if (!(pkt->flags & (INC_F_PAYLOAD | INC_F_DESC)) || (pkt->flags & INC_F_ZERO)) {
 		slot->in[i].obj = NULL;
 	} else if (!hold_payload(agg, &slot->in[i], q)) {
 		slot->in[i].obj = NULL;

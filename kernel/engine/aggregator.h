@@ -62,7 +62,10 @@ struct netinc_slot {
 	u8 mode;		/* INC_MODE_WIRE of it */
 	/* enum inc_err_code: they disagree about the operation, or it cannot be done; 0: good */
 	u8 bad;
-	/* OR of the contributions': PAYLOAD, WANT, FINAL, DESC, LEAVE, CE, ECE; PARTIAL */
+	/*
+	 * OR of the contributions': PAYLOAD, WANT, FINAL, DESC, LEAVE, CE, ECE; PARTIAL. FILLING:
+	 * ZERO if it is said of any of them; UP, DONE: if it is so of the partial, or result
+	 */
 	u16 flags;
 	u16 len;		/* payload of the result, bytes */
 	/* times as long as an element an accumulator is, 1..4; of what is not folded 1 */
@@ -90,9 +93,10 @@ struct netinc_slot {
 	/*
 	 * [inputs]: contributions, each child's at its number, which is that of its first part;
 	 * further parts at netinc_child.further. Released when the block is complete; obj NULL:
-	 * nothing is held; INC_F_PARTIAL: the child is out of the operation; INC_F_PART: it is a
-	 * part, and has come. UP, and `parted`: memory of the first ones is that of the parts of
-	 * the partial, in their order; the flags are still those of the contributions.
+	 * nothing is held, as of what is ZERO; INC_F_PARTIAL: the child is out of the operation;
+	 * INC_F_PART: it is a part, and has come. UP, and `parted`: memory of the first ones is
+	 * that of the parts of the partial, in their order; the flags are still those of the
+	 * contributions.
 	 */
 	struct netinc_pay *in;
 };
@@ -176,7 +180,8 @@ struct netinc_agg_ops {
 	void (*desc)(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *desc);
 	/*
 	 * Fold the payloads of the operands of @part, one of agg->part[] or NETINC_WHOLE, in their
-	 * order into memory of its own, fill slot->result. False: no memory
+	 * order into memory of its own, fill slot->result. False: no memory. Those with ZERO have
+	 * as many zeros as the others elements.
 	 */
 	bool (*fold)(struct netinc_agg *agg, struct netinc_slot *slot, u32 part);
 	/* As fold, but only the contribution @i, bit for bit */
@@ -191,8 +196,9 @@ struct netinc_agg_ops {
 	void (*send_up)(struct netinc_agg *agg, const struct netinc_slot *slot, u32 part,
 			bool again);
 	/*
-	 * Only with a parent: what it has sent, @pay of @slot, is the result; slot->flags and len
-	 * are its. Fills slot->result, in memory of its own. False: no memory, nothing has changed.
+	 * Only with a parent: what it has sent, @pay of @slot and not ZERO, is the result;
+	 * slot->flags and len are its. Fills slot->result, in memory of its own. False: no memory,
+	 * nothing has changed.
 	 */
 	bool (*take_result)(struct netinc_agg *agg, struct netinc_slot *slot,
 			    const struct netinc_pay *pay);
@@ -285,6 +291,12 @@ struct netinc_part netinc_agg_part(const struct netinc_agg *agg, u32 part);
 /* Has a contribution to @part elements? */
 bool netinc_agg_part_has_elements(const struct netinc_agg *agg, const struct netinc_slot *slot,
 				  u32 part);
+/*
+ * Are all elements of @part, of which there are some, of contributions that are ZERO, and is there
+ * nothing else to send? Then they are 0 when they are folded, and need not be.
+ */
+bool netinc_agg_part_is_zero(const struct netinc_agg *agg, const struct netinc_slot *slot,
+			     u32 part);
 /* UP: the partial of @slot, or this @part of it. */
 struct netinc_pay netinc_agg_partial(const struct netinc_slot *slot, u32 part);
 /* The input that a part of a contribution of @child is; NETINC_NO_RANK: there is no such part. */

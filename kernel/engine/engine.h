@@ -48,7 +48,7 @@ struct netinc_pay {
 	u32 off : 24;
 	u32 kind : 8;		/* enum netinc_pay_kind */
 	u16 len;		/* payload without descriptor and padding */
-	u16 flags;		/* INC_F_* of the packet */
+	u16 flags;		/* INC_F_* of the packet; with ZERO there is nothing at `off` */
 };
 
 /* The payload begins behind the descriptor, if there is one. */

@@ -9,6 +9,8 @@
 #define VAIN_PROBE	200000
 /* looks at blocks that it costs to send one again: it is read and copied */
 #define LOOKS_RESENT	16u
+/* likewise, to take a result that is ZERO: as many bytes are written as for one that is not */
+#define LOOKS_ZERO	4u
 /* that results which wait for another one show that the link carries it, too */
 #define MOST_WAITS	64u
 
@@ -500,7 +502,8 @@ static bool is_as_long(struct netinc_ep *ep, const struct netinc_pkt *pkt)
 		return false;
 	netinc_coll_block(op, una - op->first, &blk);
 	return !(blk.bits & INC_F_WANT) ||
-	       pkt->len >= blk.elems * netinc_reduce_elem_size(netinc_coll_wire_type(op));
+	       (!(pkt->flags & INC_F_ZERO) &&
+		pkt->len >= blk.elems * netinc_reduce_elem_size(netinc_coll_wire_type(op)));
 }
 
 static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
@@ -570,7 +573,7 @@ int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 {
 	u64 b = netinc_extend(ep->una, pkt->psn);
 	/* what is sent never reaches further */
-	u32 blocks = pkt->span <= ep->settings.window ? pkt->span : 0, first, end, i;
+	u32 blocks = pkt->span <= ep->settings.window ? pkt->span : 0, first, end, looks, i;
 	struct netinc_ep_tree *w = &ep->tree[pkt->tree];
 	int err = -INC_C_DROP_AHEAD, one;
 	bool counted = false, waits = false;
@@ -580,7 +583,8 @@ int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 	if (pkt->ce || (pkt->flags & (INC_F_CE | INC_F_ECE)))
 		note_congestion(ep, pkt, now);
 	clip_span(ep, b, blocks, &first, &end);
-	if (!netinc_ep_take_work(ep, max(end - first, 1u))) {
+	looks = max(end - first, 1u) * (pkt->flags & INC_F_ZERO ? LOOKS_ZERO : 1);
+	if (!netinc_ep_take_work(ep, looks)) {
 		netinc_count(ep->counters, INC_C_DROP_WORK);
 		return -INC_C_DROP_WORK;
 	}

@@ -127,7 +127,7 @@ int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt,
 	 * memory is set aside for blocks of that size, and all paths carry them; and who leaves has
 	 * no elements
 	 */
-	if (netinc_body_len(pkt) > g->block ||
+	if (netinc_full_len(pkt) > g->block ||
 	    (pkt->flags & (INC_F_LEAVE | INC_F_PAYLOAD)) == (INC_F_LEAVE | INC_F_PAYLOAD) ||
 	    ((pkt->flags & INC_F_WIDE) && !g->members[pkt->child].height) ||
 	    /* nobody retains results there */

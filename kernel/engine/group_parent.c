@@ -139,7 +139,7 @@ int netinc_group_result(struct netinc_group *g, const struct netinc_pkt *pkt,
 
 	if (err)
 		return err;
-	if (netinc_body_len(pkt) > g->block) {
+	if (netinc_full_len(pkt) > g->block) {
 		netinc_count(g->counters, INC_C_DROP_MALFORMED);
 		return -INC_C_DROP_MALFORMED;
 	}

@@ -45,11 +45,17 @@ static inline bool netinc_for_all(u8 type)
 	return type == INC_PKT_ERROR || type == INC_PKT_PARTIAL;
 }
 
-/* Bytes that follow the header, padding included. */
-static inline u32 netinc_body_len(const struct netinc_pkt *p)
+/* Bytes that the header stands for, padding included, and zeros that are not sent. */
+static inline u32 netinc_full_len(const struct netinc_pkt *p)
 {
 	return (p->flags & INC_F_DESC ? (u32)sizeof(struct inc_desc) : 0) +
 	       round_up((u32)p->len, 4u);
+}
+
+/* Bytes that follow the header, padding included. */
+static inline u32 netinc_body_len(const struct netinc_pkt *p)
+{
+	return p->flags & INC_F_ZERO ? 0 : netinc_full_len(p);
 }
 
 /* Shortest body of each control packet. */
@@ -86,7 +92,7 @@ static inline u32 netinc_min_body(u8 type)
 
 static inline int netinc_check_data(const struct netinc_pkt *p, const struct inc_hdr *h)
 {
-	bool payload = p->flags & INC_F_PAYLOAD;
+	bool payload = p->flags & INC_F_PAYLOAD, zero = p->flags & INC_F_ZERO;
 
 	if ((p->mode & ~INC_MODE_WIRE) || h->resv || p->dtype > INC_TYPE_MAX ||
 	    p->dop >= __INC_OP_MAX)
@@ -103,7 +109,9 @@ static inline int netinc_check_data(const struct netinc_pkt *p, const struct inc
 		return -INC_C_DROP_MALFORMED;
 	}
 	if (payload != !!p->len || ((p->flags & INC_F_FINAL) && !payload) ||
-	    ((p->flags & (INC_F_PAYLOAD | INC_F_DESC)) && p->span != 1))
+	    (zero && (!payload || (p->flags & (INC_F_FINAL | INC_F_DESC)))))
+		return -INC_C_DROP_MALFORMED;
+	if (p->span != 1 && ((payload && !zero) || (p->flags & INC_F_DESC)))
 		return -INC_C_DROP_MALFORMED;
 	return 0;
 }
@@ -145,7 +153,7 @@ static inline int netinc_parse(const void *data, u32 len, struct netinc_pkt *p)
 		return -INC_C_DROP_MALFORMED;
 	if (netinc_is_data(p->type))
 		return netinc_check_data(p, h);
-	if (p->len < netinc_min_body(p->type) || (p->flags & INC_F_DESC))
+	if (p->len < netinc_min_body(p->type) || (p->flags & (INC_F_DESC | INC_F_ZERO)))
 		return -INC_C_DROP_MALFORMED;
 	return 0;
 }

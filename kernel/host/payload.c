@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Blocks at a host. Out: payload is copied, once, from pinned user pages into the segments of a
- * super-packet; blocks without payload become spans, headers that stand for many of them. In:
- * results are copied from received packets into pinned user pages. The exchange of counts has
- * kernel memory instead.
+ * super-packet; blocks without payload, and those of which all bytes are 0, become spans, headers
+ * that stand for many of them. In: results are copied from received packets into pinned user pages.
+ * The exchange of counts has kernel memory instead.
  */
 #include "host/payload.h"
 #include "host/scan.h"
@@ -110,6 +110,43 @@ static void note_sent(struct netinc_batch *bt, u64 block, const struct netinc_pk
 	bt->place = NULL;
 }
 
+/* A block with neither, or of zeros; it continues a span if the one before it did. */
+static bool add_to_span(struct netinc_batch *bt, const struct netinc_pkt *pkt)
+{
+	struct netinc_span *last = bt->nspans ? &bt->span[bt->nspans - 1] : NULL;
+
+	if (last && (bt->last.opseq != pkt->opseq || bt->last.sig != pkt->sig))
+		return false;
+	if (last && last->psn + last->blocks == pkt->psn && last->flags == pkt->flags &&
+	    last->len == pkt->len) {
+		last->blocks++;		/* at most a window of them, far below 2^16 */
+		return true;
+	}
+	if (bt->nspans == NETINC_MAX_SPANS)
+		return false;
+	bt->span[bt->nspans++] = (struct netinc_span){
+		.psn = pkt->psn, .blocks = 1, .flags = pkt->flags, .len = pkt->len
+	};
+	bt->last = *pkt;
+	return true;
+}
+
+/* The block with this @payload, the last one of the segments, is one of a span if it is all 0. */
+static void shorten_zeros(struct netinc_batch *bt, const struct netinc_pkt *pkt,
+			  const void *payload)
+{
+	struct netinc_pkt zero = *pkt;
+
+	if ((pkt->flags & INC_F_DESC) || memchr_inv(payload, 0, pkt->len))
+		return;
+	zero.flags |= INC_F_ZERO;
+	if (!add_to_span(bt, &zero))
+		return;
+	bt->data->n--;
+	bt->data->last = bt->data->seg_size;
+	netinc_count(bt->rank->ep.counters, INC_C_BLOCKS_ZERO);
+}
+
 /* A block with payload or descriptor. */
 static bool add_segment(struct netinc_batch *bt, u64 block, const struct netinc_block *b,
 			const struct netinc_pkt *pkt)
@@ -130,26 +167,8 @@ static bool add_segment(struct netinc_batch *bt, u64 block, const struct netinc_
 	if (pkt->flags & INC_F_PAYLOAD)
 		fill_payload(bt, b, to, pkt->len);
 	note_sent(bt, block, pkt, to);
-	return true;
-}
-
-/* A block with neither; it continues a span if the one before it did. */
-static bool add_to_span(struct netinc_batch *bt, const struct netinc_pkt *pkt)
-{
-	struct netinc_span *last = bt->nspans ? &bt->span[bt->nspans - 1] : NULL;
-
-	if (last && (bt->last.opseq != pkt->opseq || bt->last.sig != pkt->sig))
-		return false;
-	if (last && last->psn + last->blocks == pkt->psn && last->flags == pkt->flags) {
-		last->blocks++;		/* at most a window of them, far below 2^16 */
-		return true;
-	}
-	if (bt->nspans == NETINC_MAX_SPANS)
-		return false;
-	bt->span[bt->nspans++] = (struct netinc_span){
-		.psn = pkt->psn, .blocks = 1, .flags = pkt->flags
-	};
-	bt->last = *pkt;
+	if (pkt->flags & INC_F_PAYLOAD)
+		shorten_zeros(bt, pkt, to);
 	return true;
 }
 
@@ -206,6 +225,7 @@ static void flush_spans(struct netinc_batch *bt)
 		bt->last.psn = bt->span[i].psn;
 		bt->last.span = bt->span[i].blocks;
 		bt->last.flags = bt->span[i].flags;
+		bt->last.len = bt->span[i].len;
 		netinc_build(netinc_gso_buf_segment(s, i), &bt->last);
 	}
 	netinc_rank_transmit(bt->rank, bt->tree, netinc_gso_buf_skb(s, 0, s->max));
@@ -217,10 +237,10 @@ static void flush_batch(struct netinc_batch *bt)
 {
 	struct netinc_gso_buf *s = bt->data;
 
-	if (s) {
+	if (s && s->n)
 		netinc_rank_transmit(bt->rank, bt->tree, netinc_gso_buf_skb(s, 0, s->n));
+	if (s)
 		netinc_gso_buf_release(s);
-	}
 	flush_spans(bt);
 }
 
@@ -292,7 +312,7 @@ u32 netinc_payload_send_retained(struct netinc_ep *ep, u64 block, u32 n, u16 fla
 }
 
 static bool deliver_converted(const struct netinc_op_request *req, const struct netinc_block *b,
-			      const struct sk_buff *skb, u32 off, bool fpu)
+			      const struct netinc_pay *pay, bool fpu)
 {
 	u32 size = netinc_reduce_elem_size(req->op.wire), i, n;
 	void *scratch = netinc_convert_scratch(0);
@@ -300,17 +320,32 @@ static bool deliver_converted(const struct netinc_op_request *req, const struct 
 
 	for (i = 0; i < b->elems && ok; i += n) {
 		n = min(b->elems - i, NETINC_ELEMS_CHUNK);
-		ok = !skb_copy_bits(skb, off + i * size, scratch, n * size);
-		if (ok)
-			ok = netinc_convert_put(req, b->recv + i, scratch, n, fpu);
+		ok = netinc_payload_read(pay, i * size, scratch, n * size) &&
+		     netinc_convert_put(req, b->recv + i, scratch, n, fpu);
 	}
 	return ok;
+}
+
+bool netinc_payload_read(const struct netinc_pay *pay, u32 from, void *to, u32 len)
+{
+	if (!(pay->flags & INC_F_ZERO))
+		return !skb_copy_bits(pay->obj, netinc_pay_off(pay) + from, to, len);
+	memset(to, 0, len);
+	return true;
+}
+
+/* Elements that are not converted: bytes from @at on of the user's. */
+static bool deliver_plain(const struct netinc_buf *buf, u64 at, const struct netinc_pay *pay,
+			  bool fpu)
+{
+	if (pay->flags & INC_F_ZERO)
+		return netinc_buf_clear(buf, at, pay->len);
+	return netinc_buf_write(buf, at, pay->obj, netinc_pay_off(pay), pay->len, fpu);
 }
 
 bool netinc_payload_deliver(struct netinc_ep *ep, struct netinc_op *op,
 			    const struct netinc_block *b, const struct netinc_pay *pay)
 {
-	u32 off = netinc_pay_off(pay), size;
 	struct netinc_rank *rank = netinc_rank_of(ep);
 	struct netinc_op_request *req = req_of(rank, op);
 	bool fpu, ok;
@@ -322,18 +357,17 @@ bool netinc_payload_deliver(struct netinc_ep *ep, struct netinc_op *op,
 	if (!(b->bits & INC_F_WANT))
 		return true;
 	if (!req)
-		return !skb_copy_bits(pay->obj, off,
-				      container_of(op, struct netinc_counts, op)->theirs + b->recv,
-				      b->elems * sizeof(__le32));
-	size = netinc_reduce_elem_size(op->type);
+		return netinc_payload_read(pay, 0,
+					   container_of(op, struct netinc_counts, op)->theirs +
+					   b->recv, b->elems * sizeof(__le32));
 	if (op->type != op->wire)
 		netinc_fpu_section_want(&rank->section);
 	fpu = netinc_convert_enter(&rank->section);
 	if (op->type != op->wire)
-		ok = deliver_converted(req, b, pay->obj, off, fpu);
+		ok = deliver_converted(req, b, pay, fpu);
 	else
-		ok = netinc_buf_write(netinc_op_request_recv_buf(req), b->recv * size, pay->obj,
-				      off, pay->len, fpu);
+		ok = deliver_plain(netinc_op_request_recv_buf(req),
+				   b->recv * netinc_reduce_elem_size(op->type), pay, fpu);
 	netinc_convert_leave(&rank->section);
 	return ok;
 }

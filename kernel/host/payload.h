@@ -14,11 +14,12 @@
 struct netinc_op_request;
 struct netinc_rank;
 
-/* A header that stands for blocks without payload. */
+/* A header that stands for blocks without payload, or of zeros. */
 struct netinc_span {
 	u32 psn;
 	u16 blocks;
 	u16 flags;
+	u16 len;		/* bytes of payload of each block, which are 0 */
 };
 
 /*
@@ -46,6 +47,8 @@ u32 netinc_payload_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32
 			u16 flags);
 /* Sends blocks [@block, @block + n), which have their results, as they were kept. */
 u32 netinc_payload_send_retained(struct netinc_ep *ep, u64 block, u32 n, u16 flags);
+/* Copies @len bytes of a received payload, from byte @from on, to @to. False: it is shorter. */
+bool netinc_payload_read(const struct netinc_pay *pay, u32 from, void *to, u32 len);
 bool netinc_payload_deliver(struct netinc_ep *ep, struct netinc_op *op,
 			    const struct netinc_block *b, const struct netinc_pay *pay);
 

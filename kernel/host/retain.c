@@ -127,14 +127,14 @@ bool netinc_retain_payload(struct netinc_ep *ep, struct netinc_pay *pay)
 	place = netinc_retain_place(rank);
 	if (!place)
 		return false;
-	if (skb_copy_bits(pay->obj, netinc_pay_off(pay), place, pay->len)) {
+	if (!netinc_payload_read(pay, 0, place, pay->len)) {
 		free_place(rank, place);
 		return false;
 	}
 	/* the copy is of the elements alone */
 	pay->obj = place;
 	pay->off = 0;
-	pay->flags &= ~INC_F_DESC;
+	pay->flags &= ~(INC_F_DESC | INC_F_ZERO);
 	return true;
 }
 

@@ -99,14 +99,14 @@ static void add_contribution(struct netinc_op_request *req, const struct netinc_
 			     const struct netinc_pay *pay, u8 *acc, bool fpu)
 {
 	const struct netinc_reduce *r = kernel_of(&req->op, fpu);
-	u32 off = netinc_pay_off(pay), bytes = req->chain->bytes, i, n, join;
+	u32 bytes = req->chain->bytes, i, n, join;
 
 	for (i = 0; i < b->elems; i += n) {
 		void *from = netinc_convert_scratch(0);
 		u8 *top = acc + hweight32(b->owner) * bytes + i * r->acc_size;
 
 		n = some_elems(r, b->elems - i);
-		if (skb_copy_bits(pay->obj, off + i * r->elem_size, from, n * r->elem_size))
+		if (!netinc_payload_read(pay, i * r->elem_size, from, n * r->elem_size))
 			return;
 		fold_one(req, from, top, n, NETINC_FOLD_UNROUNDED, fpu);
 		for (join = netinc_order_joins(b->owner); join; join--, top -= bytes)

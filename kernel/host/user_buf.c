@@ -219,6 +219,28 @@ bool netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 
 	return true;
 }
 
+bool netinc_buf_clear(const struct netinc_buf *b, u64 at, u32 len)
+{
+	struct page *page;
+	u32 off, n;
+	void *to;
+
+	if (b->copy) {
+		to = copied_bytes(b, at, len);
+		if (to)
+			memset(to, 0, len);
+		return to;
+	}
+	for (; len; at += n, len -= n) {
+		page = pinned_page(b, at, len, &off, &n);
+		if (!page)
+			return false;
+		/* flushes the data cache, too */
+		memzero_page(page, off, n);
+	}
+	return true;
+}
+
 bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *skb, u32 from,
 		      u32 len, bool fpu)
 {

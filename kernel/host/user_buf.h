@@ -73,6 +73,8 @@ bool netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len, bool
 bool netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 len, bool fpu);
 bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *skb, u32 off,
 		      u32 len, bool fpu);
+/* The same with zeros. */
+bool netinc_buf_clear(const struct netinc_buf *b, u64 at, u32 len);
 /* Frees what netinc_buf_init() has allocated; its pages are not pinned any more. */
 void netinc_buf_free(struct netinc_buf *b);
 

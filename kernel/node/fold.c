@@ -178,6 +178,16 @@ static bool results_fit(const struct netinc_node_group *g, u32 len)
 }
 
 /*
+ * May block @next share a super-packet with what is in it? Some blocks in between may have no
+ * elements, or be zeros; parts of one block have nothing in between.
+ */
+static bool may_follow(const struct netinc_node_group *g, u64 next, u32 part)
+{
+	return part == NETINC_WHOLE ? next - g->build_next < NETINC_MAX_SEGMENTS :
+				      next == g->build_next;
+}
+
+/*
  * The segment in which the next result is built; as many as the received packet may complete share
  * a super-packet. @part: likewise one of a partial. A group has been charged for a result of each
  * slot, and for the parts of one block, the oldest one, when it was made.
@@ -195,7 +205,7 @@ static void *result_segment(struct netinc_node_group *g, const struct netinc_slo
 	/* else they would be made and dropped again and again */
 	if (!always && !part && !results_fit(g, len))
 		return NULL;
-	if (s && (s->n == s->max || next != g->build_next || len > s->seg_size ||
+	if (s && (s->n == s->max || !may_follow(g, next, part) || len > s->seg_size ||
 		  s->last != s->seg_size)) {
 		netinc_fold_put(g, s);
 		g->build = NULL;
@@ -283,7 +293,7 @@ static void result_end(struct netinc_node_group *g, struct netinc_slot *slot, u3
  */
 static void copy_payload(const struct netinc_slot *slot, const struct netinc_pay *pay, void *dst)
 {
-	if (WARN_ON_ONCE(!pay->obj || pay->len != slot->len) ||
+	if ((pay->flags & INC_F_ZERO) || WARN_ON_ONCE(!pay->obj || pay->len != slot->len) ||
 	    skb_copy_bits(pay->obj, netinc_pay_off(pay), dst, slot->len))
 		memset(dst, 0, slot->len);
 }
@@ -385,18 +395,20 @@ static void empty_flush(struct netinc_node_group *g, u32 child)
 	struct netinc_pkt *pkt = &g->link[child].empty;
 
 	if (pkt->span)
-		netinc_node_group_send(g, child, netinc_control_skb(pkt, NULL, 0));
+		netinc_node_group_send(g, child, netinc_header_skb(pkt));
 	pkt->span = 0;
 }
 
-static void empty_add(struct netinc_node_group *g, u32 child, const struct netinc_slot *slot)
+/* A result that is a header: @elements are 0, or the child wants none. */
+static void empty_add(struct netinc_node_group *g, u32 child, const struct netinc_slot *slot,
+		      bool elements)
 {
 	struct netinc_pkt *pkt = &g->link[child].empty, next;
 
-	netinc_agg_result_header(&g->grp.agg, slot, false, &next);
+	netinc_agg_result_header(&g->grp.agg, slot, elements, &next);
 	if (pkt->span && pkt->span < U16_MAX && pkt->psn + pkt->span == next.psn &&
 	    pkt->opseq == next.opseq && pkt->sig == next.sig && pkt->flags == next.flags &&
-	    pkt->child == next.child) {
+	    pkt->child == next.child && pkt->len == next.len) {
 		pkt->span++;
 		return;
 	}
@@ -420,14 +432,15 @@ static bool host_wants(const struct netinc_node_group *g, const struct netinc_sl
 static void send_child(struct netinc_node_group *g, const struct netinc_slot *slot, u32 child)
 {
 	struct netinc_run run = { .s = slot->result.obj, .first = slot->result.off, .n = 1 };
+	bool wants = host_wants(g, slot, g->link[child].host);
 	struct netinc_pkt pkt;
 
-	if (run.s && host_wants(g, slot, g->link[child].host)) {
+	if (run.s && wants) {
 		netinc_node_group_send_run(g, child, &run);
 		return;
 	}
-	netinc_agg_result_header(&g->grp.agg, slot, false, &pkt);
-	netinc_node_group_send(g, child, netinc_control_skb(&pkt, NULL, 0));
+	netinc_agg_result_header(&g->grp.agg, slot, wants && (slot->flags & INC_F_ZERO), &pkt);
+	netinc_node_group_send(g, child, netinc_header_skb(&pkt));
 }
 
 static void mark_hosts(const struct netinc_node_group *g, const struct netinc_slot *slot,
@@ -455,7 +468,7 @@ static void send_apart(struct netinc_node_group *g, const struct netinc_slot *sl
 		if (slot->result.obj && test_bit(i, wants))
 			run_add(g, &g->link[i].run, i, &slot->result);
 		else
-			empty_add(g, i, slot);
+			empty_add(g, i, slot, (slot->flags & INC_F_ZERO) && test_bit(i, wants));
 	}
 }
 

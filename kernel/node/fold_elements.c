@@ -63,6 +63,9 @@ static_assert(sizeof(struct scratch) <= PCPU_MIN_UNIT_SIZE);
 
 static struct scratch __percpu *scratch;
 
+/* The elements of contributions that are ZERO. */
+static const u8 zeros[MAX_CHUNK];
+
 static bool goes_up(const struct fold *f)
 {
 	return !f->g->grp.agg.root;
@@ -126,9 +129,12 @@ static void copy_or_clear(const struct sk_buff *skb, u32 off, u8 *to, u32 len)
 static const void *find_source(struct fold *f, const struct netinc_pay *pay)
 {
 	u32 off = netinc_pay_off(pay) + f->off;
-	const void *src = netinc_skb_contig(pay->obj, off, f->len);
+	const void *src;
 	u8 *to;
 
+	if (pay->flags & INC_F_ZERO)
+		return zeros;
+	src = netinc_skb_contig(pay->obj, off, f->len);
 	if (src)
 		return src;
 	if (f->bounced == MAX_BOUNCE)
@@ -188,7 +194,11 @@ static void load_accumulators(struct fold *f, u8 *to)
 {
 	const struct netinc_pay *pay = operand_input(f, f->next);
 
-	copy_or_clear(pay->obj, netinc_pay_off(pay) + f->off * f->wider, to, f->len * f->wider);
+	if (pay->flags & INC_F_ZERO)
+		memset(to, 0, f->len * f->wider);
+	else
+		copy_or_clear(pay->obj, netinc_pay_off(pay) + f->off * f->wider, to,
+			      f->len * f->wider);
 	f->next = next_operand(f, f->next + 1);
 }
 

@@ -270,7 +270,8 @@ void netinc_node_group_rx(struct netinc_node_group *g, struct netinc_rx *rx)
 		number = rx->pkt.child;
 		if (member && netinc_group_child(&g->grp, number) != child && g->grp.running)
 			netinc_agg_packet_end(&g->grp.agg, child, now);
-		g->rx_left = DIV_ROUND_UP(rx->left, rx->seg_size) + 1;
+		g->rx_left = DIV_ROUND_UP(rx->left, rx->seg_size) +
+			     (rx->pkt.flags & INC_F_ZERO ? rx->pkt.span : 1);
 		member = rx_one_segment(g, rx, &paid, now_ns);
 		if (!member)
 			break;

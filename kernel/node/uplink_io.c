@@ -67,7 +67,7 @@ static void flush_run(struct netinc_node_group *g)
 static void flush_empty(struct netinc_node_group *g)
 {
 	if (g->up_empty.span)
-		send_skb(g, netinc_control_skb(&g->up_empty, NULL, 0));
+		send_skb(g, netinc_header_skb(&g->up_empty));
 	g->up_empty.span = 0;
 }
 
@@ -77,14 +77,14 @@ void netinc_uplink_flush(struct netinc_node_group *g)
 	flush_empty(g);
 }
 
-/* Without elements: blocks in a row are one packet. */
+/* Without elements, or they are 0: blocks in a row are one packet. */
 static void send_empty(struct netinc_node_group *g, const struct netinc_pkt *next)
 {
 	struct netinc_pkt *pkt = &g->up_empty;
 
 	if (pkt->span && pkt->span < U16_MAX && pkt->psn + pkt->span == next->psn &&
 	    pkt->opseq == next->opseq && pkt->sig == next->sig && pkt->flags == next->flags &&
-	    !(next->flags & INC_F_PART)) {
+	    pkt->len == next->len && !(next->flags & INC_F_PART)) {
 		pkt->span++;
 		return;
 	}

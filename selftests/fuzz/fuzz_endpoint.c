@@ -138,7 +138,9 @@ static void wild_flags(struct netinc_pkt *pkt)
 {
 	pkt->flags = (pkt->flags & INC_F_PAYLOAD) | (read_u16(&env.r) & INC_F_ALL & ~INC_F_PAYLOAD);
 	if (!pkt->len)
-		pkt->flags &= ~INC_F_FINAL;
+		pkt->flags &= ~(INC_F_FINAL | INC_F_ZERO);
+	if (pkt->flags & (INC_F_FINAL | INC_F_DESC))
+		pkt->flags &= ~INC_F_ZERO;
 	pkt->ce = read_u8(&env.r) & 1;
 	if (pkt->flags & INC_F_PARTIAL)
 		pkt->child = 1 + read_u8(&env.r) % 3;
@@ -166,7 +168,9 @@ static void result_at(struct netinc_pkt *pkt, u64 block, u32 span)
 	pkt->flags = pkt->len ? INC_F_PAYLOAD | INC_F_WANT : 0;
 	if (read_u8(&env.r) % 16 == 15)
 		wild_flags(pkt);
-	pkt->span = pkt->flags & (INC_F_PAYLOAD | INC_F_DESC) ? 1 : span;
+	if ((pkt->flags & (INC_F_PAYLOAD | INC_F_DESC)) && !(pkt->flags & INC_F_ZERO))
+		span = 1;
+	pkt->span = span;
 	pay = (struct netinc_pay) { .len = pkt->len, .flags = pkt->flags };
 	if (!netinc_ep_check(&env.ep, pkt))
 		netinc_ep_result(&env.ep, pkt, &pay, env.now);

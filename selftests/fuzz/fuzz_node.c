@@ -116,7 +116,9 @@ static void make_valid(struct netinc_pkt *pkt)
 		pkt->flags &= ~(INC_F_PAYLOAD | INC_F_FINAL);
 	else
 		pkt->flags |= INC_F_PAYLOAD;
-	if (pkt->flags & (INC_F_PAYLOAD | INC_F_DESC))
+	if (!pkt->len || (pkt->flags & (INC_F_FINAL | INC_F_DESC)))
+		pkt->flags &= ~INC_F_ZERO;
+	if ((pkt->flags & (INC_F_PAYLOAD | INC_F_DESC)) && !(pkt->flags & INC_F_ZERO))
 		pkt->span = 1;
 }
 
@@ -158,7 +160,9 @@ static void lie(struct netinc_pkt *pkt, u8 *data, u8 lies)
 		pkt->flags |= INC_F_RETRANS;
 	make_valid(pkt);
 	memset(data + pkt->len, 0, MAX_LEN - pkt->len);
-	if (lies)
+	if (pkt->flags & INC_F_ZERO)
+		memset(data, 0, pkt->len);
+	else if (lies)
 		data[0] ^= read_u8(r);
 }
 

@@ -76,8 +76,10 @@ static void make_valid(struct frame *f)
 	struct netinc_pkt *pkt = &f->pkt;
 
 	pkt->flags &= INC_F_ALL;
-	if (!netinc_is_data(pkt->type))
+	if (!netinc_is_data(pkt->type)) {
+		pkt->flags &= ~INC_F_ZERO;
 		return;
+	}
 	if (pkt->type == INC_PKT_CONTRIB)
 		pkt->flags &= ~INC_F_PARTIAL;
 	if (pkt->len)
@@ -90,7 +92,13 @@ static void make_valid(struct frame *f)
 		pkt->flags &= ~(INC_F_FINAL | INC_F_LEAVE);
 	else
 		pkt->part = 0;
-	if (pkt->flags & (INC_F_PAYLOAD | INC_F_DESC | INC_F_PART))
+	if (!pkt->len || (pkt->flags & (INC_F_FINAL | INC_F_DESC)))
+		pkt->flags &= ~INC_F_ZERO;
+	if (pkt->flags & INC_F_ZERO)
+		memset(f->body, 0, pkt->len);
+	else if (pkt->flags & INC_F_PAYLOAD)
+		pkt->span = 1;
+	if (pkt->flags & (INC_F_DESC | INC_F_PART))
 		pkt->span = 1;
 }
 
@@ -125,7 +133,7 @@ static void lie_header(struct frame *f)
 
 	switch (read_u8(&env.r) % 10) {
 	case 0 ... 1:
-		pkt->flags ^= 1u << read_u8(&env.r) % 11;
+		pkt->flags ^= 1u << read_u8(&env.r) % 12;
 		break;
 	case 2:
 		pkt->psn = near_value(pkt->psn);

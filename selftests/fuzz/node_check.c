@@ -96,7 +96,8 @@ static void check_filling(const struct netinc_slot *slot)
 			netinc_assert(!slot->in[i].obj);
 			continue;
 		}
-		netinc_assert(!(s->flags & (INC_F_PAYLOAD | INC_F_DESC)) == !slot->in[i].obj);
+		netinc_assert((!(s->flags & (INC_F_PAYLOAD | INC_F_DESC)) ||
+			       (s->flags & INC_F_ZERO)) == !slot->in[i].obj);
 		netinc_assert(s->len <= env.g.block);
 		flags |= s->flags;
 		all[n++] = s;

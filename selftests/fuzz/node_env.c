@@ -88,6 +88,8 @@ static bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 
 /* ---- Folding ------------------------------------------------------------- */
 
+static const u8 zeros[MAX_LEN];
+
 /* Is what @child has contributed a part of the result? */
 static bool takes_part(const struct netinc_slot *slot, u32 child)
 {
@@ -122,6 +124,11 @@ static void run_kernel(const struct netinc_slot *slot, u8 *to, const void **src,
 	fold_stack_end(&f, to, ranks, false);
 }
 
+static u32 ranks_of(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 n)
+{
+	return slot->flags & INC_F_PARTIAL ? n : agg->children;
+}
+
 /* What the node has is what the members have sent, and as long as it takes it for. */
 static u32 inputs(const struct netinc_agg *agg, const struct netinc_slot *slot, const void **src)
 {
@@ -133,6 +140,11 @@ static u32 inputs(const struct netinc_agg *agg, const struct netinc_slot *slot, 
 		netinc_assert(!(slot->in[i].flags & INC_F_PAYLOAD) == !takes_part(slot, i));
 		if (!(slot->in[i].flags & INC_F_PAYLOAD))
 			continue;
+		if (slot->in[i].flags & INC_F_ZERO) {
+			netinc_assert(!o && slot->in[i].len == slot->len);
+			src[n++] = zeros;
+			continue;
+		}
 		netinc_assert(o && slot->in[i].len == o->len && o->len == slot->len);
 		netinc_assert(!memcmp(o->data, node_env_said(i, slot->q)->data, o->len));
 		src[n++] = o->data;
@@ -150,6 +162,22 @@ static void have_desc(const struct netinc_agg *agg, const struct netinc_slot *sl
 		      ((struct obj *)slot->in[i].obj)->desc);
 }
 
+/* A result of zeros is that of zeros, and nothing else. */
+static void check_zero(const struct netinc_agg *agg, const struct netinc_slot *slot)
+{
+	const void *know[MAX_SIZE];
+	u8 right[MAX_LEN];
+	u32 m = recorded(agg, slot, know);
+
+	netinc_assert(m && slot->len && !slot->result.obj);
+	netinc_assert(!(slot->flags & (INC_F_FINAL | INC_F_DESC)));
+	if (slot->dop)
+		run_kernel(slot, right, know, m, ranks_of(agg, slot, m));
+	else
+		memcpy(right, know[0], slot->len);
+	netinc_assert(!memcmp(right, zeros, slot->len));
+}
+
 /* Room for the result, in the slot. NULL: no memory. */
 static struct obj *begin_result(const struct netinc_agg *agg, struct netinc_slot *slot, u16 len)
 {
@@ -163,11 +191,6 @@ static struct obj *begin_result(const struct netinc_agg *agg, struct netinc_slot
 	slot->result = (struct netinc_pay){ .obj = o, .kind = NETINC_PAY_RESULT, .len = len };
 	env.held++;
 	return o;
-}
-
-static u32 ranks_of(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 n)
-{
-	return slot->flags & INC_F_PARTIAL ? n : agg->children;
 }
 
 static bool fold(struct netinc_agg *agg, struct netinc_slot *slot, u32 part)
@@ -240,6 +263,15 @@ static struct outcome *outcome_of(u64 q)
 	return &outcomes[q & (2 * MAX_WINDOW - 1)];
 }
 
+static u32 result_len(const struct netinc_slot *slot)
+{
+	const struct obj *o = slot->result.obj;
+
+	if (slot->flags & INC_F_ZERO)
+		return slot->len;
+	return o ? o->len : 0;
+}
+
 static void note_outcome(const struct netinc_slot *slot)
 {
 	const struct obj *o = slot->result.obj;
@@ -249,10 +281,10 @@ static void note_outcome(const struct netinc_slot *slot)
 	oc->run = env.run;
 	oc->q = slot->q;
 	oc->flags = slot->flags;
-	oc->len = o ? o->len : 0;
+	oc->len = result_len(slot);
 	netinc_assert(oc->len <= MAX_LEN && !oc->len == !(slot->flags & INC_F_PAYLOAD));
 	if (oc->len)
-		memcpy(oc->data, o->data, oc->len);
+		memcpy(oc->data, o ? o->data : zeros, oc->len);
 	oc->honest = true;
 	for (i = 0; i < env.g.cfg.size; i++)
 		oc->honest &= honest_said(i, slot->q, node_env_said(i, slot->q));
@@ -269,13 +301,15 @@ static void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, 
 		      (!slot->missing || (slot->flags & INC_F_PARTIAL)));
 	if (child == NETINC_ALL) {
 		env.shared++;
+		if (slot->flags & INC_F_ZERO)
+			check_zero(agg, slot);
 		note_outcome(slot);
 	} else {
 		env.repeated++;
 	}
 	/* it stays what it was */
-	netinc_assert(oc->run == env.run && oc->q == slot->q && oc->len == (o ? o->len : 0));
-	netinc_assert(!oc->len || !memcmp(oc->data, o->data, oc->len));
+	netinc_assert(oc->run == env.run && oc->q == slot->q && oc->len == result_len(slot));
+	netinc_assert(!oc->len || !memcmp(oc->data, o ? o->data : zeros, oc->len));
 	for (i = 0; i < agg->children; i++)
 		if (child == NETINC_ALL || child == i)
 			honest_result(i, oc);

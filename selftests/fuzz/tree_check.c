@@ -75,7 +75,8 @@ static void check_result(const struct node *n, const struct netinc_slot *slot)
 	netinc_assert(!slot->parted || (slot->state == NETINC_SLOT_UP && !l));
 	if (slot->parted)
 		return;
-	netinc_assert(!l == !(slot->flags & (INC_F_PAYLOAD | INC_F_DESC)));
+	netinc_assert(!l == (!(slot->flags & (INC_F_PAYLOAD | INC_F_DESC)) ||
+			     (slot->flags & INC_F_ZERO)));
 	netinc_assert(!l || l->len == len);
 	netinc_assert(slot->state == NETINC_SLOT_DONE || !n->g.agg.root);
 }

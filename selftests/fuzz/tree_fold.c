@@ -66,6 +66,10 @@ static const u8 *input_of(struct node *n, const struct netinc_slot *slot, u32 i)
 	const struct said *s = tree_said(n, i, slot->q);
 	const struct load *l = slot->in[i].obj;
 
+	if (slot->in[i].flags & INC_F_ZERO) {
+		netinc_assert(s && !l && slot->in[i].len == s->pkt.len);
+		return s->data;
+	}
 	netinc_assert(s && l && l->len == s->pkt.len && slot->in[i].len == l->len);
 	netinc_assert(!memcmp(l->data, s->data, l->len));
 	return l->data;

@@ -25,17 +25,27 @@ static bool same_header(const struct netinc_pkt *a, const struct netinc_pkt *b)
 	return !memcmp(&x, &y, sizeof(x));
 }
 
+/* Elements that leave: zeros where there are none. */
+static const u8 *data_of(const struct load *load)
+{
+	static const u8 zeros[MAX_LEN];
+
+	return load ? load->data : zeros;
+}
+
 /* What leaves for a block is the same for ever. False: it is the first time. */
 static bool same_as_before(const struct node *n, struct left *l, const struct netinc_slot *slot,
 			   const struct load *load, const struct netinc_pkt *pkt)
 {
-	netinc_assert(!(pkt->flags & (INC_F_PAYLOAD | INC_F_DESC)) == !load);
-	netinc_assert((load ? load->len : 0) == pkt->len && pkt->len <= MAX_LEN);
+	bool zero = pkt->flags & INC_F_ZERO;
+
+	netinc_assert((zero || !(pkt->flags & (INC_F_PAYLOAD | INC_F_DESC))) == !load);
+	netinc_assert((zero || (load ? load->len : 0) == pkt->len) && pkt->len <= MAX_LEN);
 	netinc_assert(!(pkt->flags & INC_F_PAYLOAD) == !pkt->len);
 	if (l->run == env.run && l->incarnation == n->g.cfg.incarnation &&
 	    l->epoch == n->g.epoch && l->q == slot->q) {
 		netinc_assert(same_header(&l->pkt, pkt));
-		netinc_assert(!pkt->len || !memcmp(l->data, load->data, pkt->len));
+		netinc_assert(!pkt->len || !memcmp(l->data, data_of(load), pkt->len));
 		return true;
 	}
 	*l = (struct left){ .run = env.run,
@@ -44,7 +54,7 @@ static bool same_as_before(const struct node *n, struct left *l, const struct ne
 			    .q = slot->q,
 			    .pkt = *pkt };
 	if (pkt->len)
-		memcpy(l->data, load->data, pkt->len);
+		memcpy(l->data, data_of(load), pkt->len);
 	return false;
 }
 
@@ -74,9 +84,10 @@ static void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, 
 
 		if (child != NETINC_ALL && child != i)
 			continue;
-		if (l && ((slot->in[i].flags & INC_F_WANT) || !(slot->flags & INC_F_PAYLOAD)))
-			tree_send(number_of(n), to, &pkt, l->has_desc ? &l->desc : NULL, l->data,
-				  l->len);
+		if ((l && !(slot->flags & INC_F_PAYLOAD)) ||
+		    ((slot->flags & INC_F_PAYLOAD) && (slot->in[i].flags & INC_F_WANT)))
+			tree_send(number_of(n), to, &pkt, l && l->has_desc ? &l->desc : NULL,
+				  data_of(l), pkt.len);
 		else
 			tree_send(number_of(n), to, &empty, NULL, NULL, 0);
 	}
@@ -119,16 +130,15 @@ static u32 ranks_of(const struct netinc_group *g, u32 part)
 }
 
 static void check_partial(const struct node *n, const struct netinc_slot *slot, u32 part,
-			  const struct load *l)
+			  const struct load *l, u32 len)
 {
 	struct plan plan = rank_plan_of(n);
 	u8 right[4 * MAX_LEN];
 
 	if ((slot->flags & INC_F_LEAVE) || !is_clean(n))
 		return;
-	netinc_assert(rank_expected(&plan, ranks_of(&n->g, part), slot->q, true, right) ==
-		      (l ? l->len : 0));
-	netinc_assert(!l || !memcmp(right, l->data, l->len));
+	netinc_assert(rank_expected(&plan, ranks_of(&n->g, part), slot->q, true, right) == len);
+	netinc_assert(!memcmp(right, data_of(l), len));
 }
 
 static void send_partial(struct netinc_agg *agg, const struct netinc_slot *slot, u32 part,
@@ -148,10 +158,10 @@ static void send_partial(struct netinc_agg *agg, const struct netinc_slot *slot,
 				     &pkt) == again);
 	n->partials += again && (!number || n->partials < MOST_AGAIN);
 	if (!again)
-		check_partial(n, slot, part, l);
+		check_partial(n, slot, part, l, pkt.len);
 	pkt.flags |= again ? INC_F_RETRANS : 0;
-	tree_send(number_of(n), n->parent, &pkt, l && l->has_desc ? &l->desc : NULL,
-		  l ? l->data : NULL, pkt.len);
+	tree_send(number_of(n), n->parent, &pkt, l && l->has_desc ? &l->desc : NULL, data_of(l),
+		  pkt.len);
 }
 
 /* A packet that anybody sends is a good one. */

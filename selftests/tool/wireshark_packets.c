@@ -649,6 +649,23 @@ static void block_floats(void)
 	send_clean();
 }
 
+static void zeros(void)
+{
+	struct netinc_pkt p;
+
+	begin_packet(&p, INC_PKT_RESULT);
+	p.flags = INC_F_PAYLOAD | INC_F_WANT | INC_F_ZERO;
+	p.dtype = INC_TYPE_F32;
+	p.dop = INC_OP_SUM;
+	p.len = 1024;
+	p.span = 5;
+	say("inc.flags.zero", 1);
+	say("inc.span", 5);
+	say("inc.len", 1024);
+	end_packet(&p);
+	send_clean();
+}
+
 /* ---- what is to be remarked ---- */
 
 static void events(void)
@@ -778,7 +795,12 @@ static const struct netinc_pkt broken[] = {
 	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD, INC_MAX_BLOCK + 1, 1) },
 	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD, 0, 1) },
 	{ PACKET(INC_PKT_RESULT, 0, 16, 1) },
-	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD | 0x0800, 16, 1) },
+	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD | 0x1000, 16, 1) },
+	{ PACKET(INC_PKT_CONTRIB, INC_F_ZERO, 0, 1) },
+	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD | INC_F_ZERO, 0, 1) },
+	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD | INC_F_ZERO | INC_F_FINAL, 16, 1) },
+	{ PACKET(INC_PKT_RESULT, INC_F_PAYLOAD | INC_F_ZERO | INC_F_DESC, 16, 1) },
+	{ PACKET(INC_PKT_NACK, INC_F_ZERO, 0, 1) },
 	{ PACKET(INC_PKT_RESULT, INC_F_PAYLOAD | INC_F_PART, 16, 1) },
 	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD | INC_F_FINAL | INC_F_PART, 16, 1) },
 	{ PACKET(INC_PKT_CONTRIB, INC_F_PART, 0, 2) },
@@ -910,6 +932,7 @@ int main(int argc, char **argv)
 	every_code();
 	accumulators();
 	block_floats();
+	zeros();
 	events();
 	before_segmentation();
 	bad_checksums();

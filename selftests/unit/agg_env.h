@@ -135,6 +135,11 @@ static bool env_can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 	return dop != INC_OP_WSUM;
 }
 
+static u64 env_value(const struct netinc_pay *pay)
+{
+	return pay->obj ? ((struct env_obj *)pay->obj)->value : 0;
+}
+
 static bool env_fold(struct netinc_agg *agg, struct netinc_slot *slot, u32 part)
 {
 	struct netinc_part p = netinc_agg_part(agg, part);
@@ -144,8 +149,8 @@ static bool env_fold(struct netinc_agg *agg, struct netinc_slot *slot, u32 part)
 
 	for (i = p.from; i < p.to; i++) {
 		in = &slot->in[agg->operand[i].input];
-		if (in->obj && !(in->flags & INC_F_PARTIAL))
-			sum = env_mix(sum, ((struct env_obj *)in->obj)->value);
+		if ((in->obj || (in->flags & INC_F_ZERO)) && !(in->flags & INC_F_PARTIAL))
+			sum = env_mix(sum, env_value(in));
 	}
 	return env_result(slot, sum);
 }
@@ -154,11 +159,6 @@ static bool env_copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 {
 	(void)agg;
 	return env_result(slot, ((struct env_obj *)slot->in[i].obj)->value);
-}
-
-static u64 env_value(const struct netinc_pay *pay)
-{
-	return pay->obj ? ((struct env_obj *)pay->obj)->value : 0;
 }
 
 static bool env_is_copy(struct netinc_agg *agg, const struct netinc_slot *slot, u32 i)

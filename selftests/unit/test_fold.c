@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Elements at a node (kernel/node/fold_elements.c): children are ranks and nodes of random trees,
- * their payloads lie in pieces, or are not there at all, the FPU is not always to be had, and some
- * of them send no elements. What comes out has the bits of the definition (reduce_ref.h), the
- * scratch memory is enough, and vector registers are used in sections of the FPU alone.
+ * their payloads lie in pieces, are zeros that were not sent, or not there at all, the FPU is not
+ * always to be had, and some of them send no elements. What comes out has the bits of the
+ * definition (reduce_ref.h), the scratch memory is enough, and vector registers are used in
+ * sections of the FPU alone.
  */
 #include "fold_operands.h"
 #include "reduce_env.h"
@@ -86,6 +87,7 @@ static struct {
 	const struct ref_type *t;
 	const struct netinc_reduce *r;
 	u32 ranks, elems, missing;
+	u32 sparse;			/* one child in so many has zeros, or what is lost */
 	u32 counted;			/* ranks by which an average is divided */
 	bool tree, up;
 	u8 *rank[MAX_RANKS];		/* elements of each */
@@ -158,7 +160,7 @@ static void make_children(void)
 	for (i = 0; i < env.g.grp.agg.children; i++) {
 		struct sk_buff *skb = &env.skb[i];
 
-		if (!ktap_below(50))
+		if (!ktap_below(env.sparse))
 			lose_payload(i);
 		skb->data = payload_of(i, &bytes, &wide);
 		skb->len = bytes;
@@ -167,6 +169,10 @@ static void make_children(void)
 		if (i != present && env.missing && !ktap_below(env.missing))
 			continue;
 		env.in[i].flags = INC_F_PAYLOAD | (wide ? INC_F_WIDE : 0);
+		if (skb->lost && ktap_below(2)) {
+			env.in[i].obj = NULL;
+			env.in[i].flags |= INC_F_ZERO;
+		}
 	}
 }
 
@@ -191,6 +197,7 @@ static void begin(u8 type, u8 op, u8 mode)
 	env.tree = ktap_below(2);
 	env.up = env.tree && ktap_below(2);
 	env.missing = ktap_below(3) ? 0 : 2 + ktap_below(20);
+	env.sparse = ktap_below(4) ? 50 : 2;
 	for (i = 0; i < env.ranks; i++) {
 		env.rank[i] = allocate(env.elems * env.r->elem_size);
 		for (k = 0; k < env.elems; k++)

@@ -36,13 +36,16 @@ static void test_long_payload(void)
 	expect(env.g.block == 64, "blocks of %u bytes", env.g.block);
 	pkt = contrib_pkt(0, 0, INC_F_PAYLOAD | INC_F_WANT, 68);
 	expect(give_pkt(&pkt) == -INC_C_DROP_MALFORMED && !env.held, "68 bytes");
+	/* the result might have as many, and they would be in it */
+	pkt.flags |= INC_F_ZERO;
+	expect(give_pkt(&pkt) == -INC_C_DROP_MALFORMED, "68 bytes of zeros");
 	pkt = contrib_pkt(0, 0, INC_F_PAYLOAD | INC_F_WANT, 64);
 	expect(!give_pkt(&pkt), "64 bytes");
 	pkt = contrib_pkt(1, 1, INC_F_PAYLOAD | INC_F_WANT | INC_F_DESC, 36);
 	expect(give_pkt(&pkt) == -INC_C_DROP_MALFORMED, "36 bytes behind a descriptor");
 	pkt.len = 32;
 	expect(!give_pkt(&pkt), "32 bytes behind it");
-	expect_count(DROP_MALFORMED, 2u);
+	expect_count(DROP_MALFORMED, 3u);
 	expect_count(CONTRIBS, 2u);
 	end();
 }

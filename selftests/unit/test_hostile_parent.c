@@ -276,6 +276,13 @@ static void ahead(struct netinc_pkt *p) { p->psn = 2; }
 static void behind(struct netinc_pkt *p) { p->psn -= 1; }
 static void huge(struct netinc_pkt *p) { p->len = 512; }
 
+static void huge_zeros(struct netinc_pkt *p)
+{
+	p->len = 512;
+	p->flags |= INC_F_ZERO;
+	p->span = 2;
+}
+
 static void huge_with_descriptor(struct netinc_pkt *p)
 {
 	p->len = 104;
@@ -310,6 +317,7 @@ static void test_lying_results(void)
 	expect(with(l, ahead) == -INC_C_DROP_AHEAD, "a block that has not gone up");
 	expect(with(l, behind) == -INC_C_DROP_DUPLICATE, "one that has its result");
 	expect(with(l, huge) == INVALID, "longer than a block");
+	expect(with(l, huge_zeros) == INVALID, "zeros longer than a block");
 	expect(with(l, huge_with_descriptor) == INVALID, "longer than that behind a descriptor");
 	expect(with(NULL, many) == -INC_C_DROP_AHEAD, "many blocks");
 	expect(net.node[1].g.agg.una == 1, "una");

@@ -290,6 +290,48 @@ static void copy(void)
 	netinc_reduce_init(features);
 }
 
+/* @n sources of zeros make zeros. */
+static void fold_zeros(const struct netinc_reduce *r, unsigned int n, unsigned int flags)
+{
+	enum { ELEMS = 7 };
+	static const u8 zeros[ELEMS * 136];
+	const struct netinc_fold_args args = { .flags = flags, .ranks = n };
+	unsigned int i, size = flags & NETINC_FOLD_UNROUNDED ? r->acc_size : r->elem_size;
+	const void *src[9];
+	u8 got[ELEMS * 136];
+
+	for (i = 0; i < n; i++)
+		src[i] = zeros;
+	memset(got, GUARD_BYTE, sizeof(got));
+	r->fold(got, src, n, ELEMS, &args);
+	expect(!memcmp(got, zeros, ELEMS * size), "%s of %u zeros, flags %u: %s", r->name, n, flags,
+	       hex(got, size > 8 ? 8 : size));
+}
+
+/*
+ * A block of zeros is not folded where all contribute nothing else: the result has to be what it
+ * would be if it was, for every kernel.
+ */
+static void zeros_make_zeros(void)
+{
+	unsigned int type, op, mode, v, n;
+	const struct netinc_reduce *r;
+
+	netinc_reduce_init(netinc_cpu_features());
+	for (type = 0; type < __INC_TYPE_MAX; type++)
+		for (op = 0; op < __INC_OP_MAX; op++)
+			for (mode = 0; mode <= INC_MODE_SATURATE; mode++)
+				for (v = 0; v < NETINC_VARIANT_COUNT; v++) {
+					r = variant(type, op, mode, v);
+					for (n = 1; r && n <= 9; n++)
+						fold_zeros(r, n, 0);
+					if (!r)
+						continue;
+					fold_zeros(r, 3, NETINC_FOLD_UNROUNDED);
+					fold_zeros(r, 1, NETINC_FOLD_ACCUMULATORS);
+				}
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(copy),
 	KTAP(rules),
@@ -298,6 +340,7 @@ static const struct ktap_test tests[] = {
 	KTAP(choice),
 	KTAP(conversions_and_scales),
 	KTAP(byte_order),
+	KTAP(zeros_make_zeros),
 	KTAP(selftest),
 	KTAP(names_cover_the_uapi),
 	KTAP(fpu_deny_nth),

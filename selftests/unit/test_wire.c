@@ -61,7 +61,8 @@ static void random_packet(struct netinc_pkt *p)
 	memset(p, 0, sizeof(*p));
 	p->type = 1 + ktap_below(INC_PKT_MAX);
 	p->part = ktap_below(INC_MAX_PARTS);
-	p->flags = ktap_random() & INC_F_ALL & ~(INC_F_PAYLOAD | INC_F_DESC | INC_F_FINAL);
+	p->flags = ktap_random() & INC_F_ALL &
+		   ~(INC_F_PAYLOAD | INC_F_DESC | INC_F_FINAL | INC_F_ZERO);
 	p->group = ktap_random();
 	p->incarnation = ktap_random();
 	p->epoch = ktap_random();
@@ -102,7 +103,10 @@ static void random_packet(struct netinc_pkt *p)
 	} else {
 		p->part = 0;
 	}
-	if (ktap_random() & 1) {
+	if ((p->flags & (INC_F_PAYLOAD | INC_F_FINAL)) == INC_F_PAYLOAD && (ktap_random() & 1)) {
+		p->flags |= INC_F_ZERO;
+		p->span = p->flags & INC_F_PART ? 1 : 1 + ktap_below(0xffff);
+	} else if (ktap_random() & 1) {
 		p->flags |= INC_F_DESC;
 		p->span = 1;
 	}
@@ -262,6 +266,34 @@ static void test_malformed_data(void)
 	len = data(&p, INC_F_PAYLOAD, 8, 1);
 	header()->op = __INC_OP_MAX;
 	refused(len, INC_C_DROP_MALFORMED, "operation");
+}
+
+/* Elements that are all 0 are in no packet, and one may stand for many blocks of them. */
+static void test_zeros(void)
+{
+	const u16 zeros = INC_F_PAYLOAD | INC_F_ZERO;
+	struct netinc_pkt p, q;
+	u32 len;
+
+	len = data(&p, zeros, 1024, 0xffff);
+	expect(len == sizeof(struct inc_hdr), "%u bytes", len);
+	refused(len, 0, "blocks of zeros");
+	expect(!netinc_parse(packet, len, &q) && q.len == 1024 && q.span == 0xffff,
+	       "%u bytes of %u blocks come back", q.len, q.span);
+	refused(data(&p, zeros | INC_F_WANT | INC_F_RETRANS | INC_F_WIDE, 64, 2), 0, "of a node");
+	refused(data(&p, zeros | INC_F_PART, 64, 1), 0, "one part");
+	refused(data(&p, zeros | INC_F_PART, 64, 2), INC_C_DROP_MALFORMED, "one part of two blocks");
+	refused(data(&p, INC_F_ZERO, 0, 1), INC_C_DROP_MALFORMED, "ZERO without elements");
+	refused(data(&p, zeros, 0, 1), INC_C_DROP_MALFORMED, "no bytes of zeros");
+	refused(data(&p, zeros | INC_F_FINAL, 64, 1), INC_C_DROP_MALFORMED, "FINAL");
+	refused(data(&p, zeros | INC_F_DESC, 64, 1), INC_C_DROP_MALFORMED, "with a descriptor");
+	len = data(&p, zeros, 64, 1);
+	refused(len + 4, INC_C_DROP_MALFORMED, "bytes behind it");
+	refused(len + 64, INC_C_DROP_MALFORMED, "zeros behind it");
+	len = valid(INC_PKT_PROBE, &p);
+	header()->flags |= cpu_to_be16(INC_F_ZERO);
+	refused(len, INC_C_DROP_MALFORMED, "PROBE with its body");
+	refused(sizeof(struct inc_hdr), INC_C_DROP_MALFORMED, "PROBE without");
 }
 
 /* Padding: the datagram is a multiple of 4 beyond the header, the header has the true length. */
@@ -470,8 +502,9 @@ static void test_addr(void)
 static const struct ktap_test tests[] = {
 	KTAP(test_round_trip), KTAP(test_stripe),
 	KTAP(test_bytes), KTAP(test_malformed), KTAP(test_malformed_control),
-	KTAP(test_malformed_data), KTAP(test_padding), KTAP(test_extend), KTAP(test_bitmap),
-	KTAP(test_error), KTAP(test_proof), KTAP(test_hosts), KTAP(test_place), KTAP(test_addr),
+	KTAP(test_malformed_data), KTAP(test_zeros), KTAP(test_padding), KTAP(test_extend),
+	KTAP(test_bitmap), KTAP(test_error), KTAP(test_proof), KTAP(test_hosts), KTAP(test_place),
+	KTAP(test_addr),
 };
 
 int main(int argc, char **argv)

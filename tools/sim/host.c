@@ -72,22 +72,39 @@ static struct dgram *keep_sent(struct host *h, u64 block, const struct netinc_pk
 	return d;
 }
 
+/* The header of block @idx, which says so if its elements are zeros; returns these. */
+static const u8 *begin_block(struct host *h, struct sim_op *o, u64 idx, struct netinc_block *b,
+			     struct netinc_pkt *pkt)
+{
+	const u8 *data = NULL;
+	u32 i = 0;
+
+	block_header(h, o, idx, b, pkt);
+	if (pkt->len)
+		data = buffer_out(h->sim, o, b);
+	verify_sent(h, o, idx, b, pkt, data);
+	while (i < pkt->len && !data[i])
+		i++;
+	if (data && i == pkt->len && !(pkt->flags & INC_F_DESC))
+		pkt->flags |= INC_F_ZERO;
+	return data;
+}
+
 /* Block @idx as a datagram; with those after it, if all are nothing but headers that look alike. */
 static struct dgram *build_blocks(struct host *h, struct sim_op *o, u64 idx, u32 n, u16 flags,
 				  struct netinc_pkt *pkt)
 {
 	struct netinc_block b, after;
-	const u8 *data = NULL;
 	struct netinc_pkt next;
 	struct inc_desc desc;
+	const u8 *data;
 
-	block_header(h, o, idx, &b, pkt);
-	if (pkt->len)
-		data = buffer_out(h->sim, o, &b);
-	verify_sent(h, o, idx, &b, pkt, data);
-	for (; !(pkt->flags & (INC_F_PAYLOAD | INC_F_DESC)) && pkt->span < n; pkt->span++) {
-		block_header(h, o, idx + pkt->span, &after, &next);
-		if (next.flags != pkt->flags)
+	data = begin_block(h, o, idx, &b, pkt);
+	for (; pkt->span < n; pkt->span++) {
+		if (pkt->flags & INC_F_DESC || (data && !(pkt->flags & INC_F_ZERO)))
+			break;
+		begin_block(h, o, idx + pkt->span, &after, &next);
+		if (next.flags != pkt->flags || next.len != pkt->len)
 			break;
 	}
 	pkt->flags |= flags;
@@ -135,7 +152,7 @@ static u32 ep_send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u
 	}
 	for (; done < n && payloads < most; done += pkt.span) {
 		alone = build_blocks(h, op_of(op), idx + done, n - done, flags, &pkt);
-		if (pkt.flags & INC_F_PAYLOAD) {
+		if ((pkt.flags & (INC_F_PAYLOAD | INC_F_ZERO)) == INC_F_PAYLOAD) {
 			d[waiting++] = alone;
 			payloads++;
 			continue;
@@ -146,11 +163,6 @@ static u32 ep_send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u
 	}
 	send_up(h, d, waiting);
 	return done;
-}
-
-static const u8 *elements(const struct netinc_pay *pay)
-{
-	return ((const struct dgram *)pay->obj)->data + netinc_pay_off(pay);
 }
 
 /* One by one, and not all of them at once always. */
@@ -175,7 +187,7 @@ static u32 ep_send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 		sim_trace(h->sim,
 			  "rank %u: contribution %u of operation %u, kept, flags %#x, %u bytes",
 			  h->rank, pkt.psn, pkt.opseq, pkt.flags, pkt.len);
-		d = dgram_build(h->sim, &pkt, NULL, pay ? elements(pay) : NULL);
+		d = dgram_build(h->sim, &pkt, NULL, pay ? dgram_elements(pay) : NULL);
 		send_up(h, &d, 1);
 	}
 	return n;
@@ -312,7 +324,7 @@ static bool ep_deliver(struct netinc_ep *ep, struct netinc_op *op, const struct 
 		o->absent[idx] = ep->absent[0];
 	o->got += b->bits & INC_F_WANT ? b->elems : 0;
 	verify_delivered(h, o, idx, pay);
-	buffer_in(h->sim, o, b, elements(pay));
+	buffer_in(h->sim, o, b, dgram_elements(pay));
 	return true;
 }
 

@@ -477,8 +477,10 @@ static void change_payload(struct sim *sim, struct netinc_pkt *pkt)
 		pkt->len = 0;
 		return;
 	}
-	pkt->flags |= INC_F_PAYLOAD;
+	pkt->flags |= INC_F_PAYLOAD | (one_of(sim, 4) ? INC_F_ZERO : 0);
 	pkt->span = 1;
+	if (pkt->flags & INC_F_ZERO)
+		pkt->span = between(sim, 1, 2 * sim->plan.window);
 	pkt->len = between(sim, 1, one_of(sim, 4) ? INC_MAX_BLOCK : sim->plan.block[0]);
 	if (one_of(sim, 2))
 		pkt->len = round_up(pkt->len, 16u);
@@ -501,7 +503,7 @@ static void change_flags(struct sim *sim, struct netinc_pkt *pkt)
 		pkt->flags &= ~INC_F_FINAL;
 }
 
-bool hostile_change(struct sim *sim, struct netinc_pkt *pkt)
+static bool change_one(struct sim *sim, struct netinc_pkt *pkt)
 {
 	const u32 tries = 8;
 	u32 i;
@@ -549,6 +551,18 @@ bool hostile_change(struct sim *sim, struct netinc_pkt *pkt)
 		}
 	}
 	return false;
+}
+
+bool hostile_change(struct sim *sim, struct netinc_pkt *pkt)
+{
+	bool changed = change_one(sim, pkt);
+
+	/* as the parser lets it pass */
+	if (!(pkt->flags & INC_F_PAYLOAD) || (pkt->flags & (INC_F_FINAL | INC_F_DESC)))
+		pkt->flags &= ~INC_F_ZERO;
+	if ((pkt->flags & (INC_F_PAYLOAD | INC_F_ZERO)) == INC_F_PAYLOAD)
+		pkt->span = 1;
+	return changed;
 }
 
 void hostile_scribble(struct sim *sim, u8 *body, u32 len)

@@ -167,7 +167,7 @@ static void report(const struct totals *t, double time)
 		{ "out of memory", INC_C_DROP_MEMORY }, { "blocks partial", INC_C_BLOCKS_PARTIAL },
 		{ "too late", INC_C_DROP_TOO_LATE }, { "moves", INC_C_MOVES },
 		{ "contributed from what is retained", INC_C_RETAINED_SENT },
-		{ "parts of partials", INC_C_PARTS },
+		{ "parts of partials", INC_C_PARTS }, { "blocks of zeros", INC_C_BLOCKS_ZERO },
 	};
 	u32 i;
 

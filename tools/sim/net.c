@@ -41,9 +41,18 @@ struct dgram *dgram_build(struct sim *sim, const struct netinc_pkt *pkt,
 		memcpy(d->data + at, desc, sizeof(*desc));
 		at += sizeof(*desc);
 	}
-	if (pkt->len)
+	if (pkt->len && !(pkt->flags & INC_F_ZERO))
 		memcpy(d->data + at, body, pkt->len);
 	return d;
+}
+
+const u8 *dgram_elements(const struct netinc_pay *pay)
+{
+	static const u8 zeros[INC_MAX_BLOCK];
+
+	if (pay->flags & INC_F_ZERO)
+		return zeros;
+	return ((const struct dgram *)pay->obj)->data + netinc_pay_off(pay);
 }
 
 /*
@@ -154,7 +163,7 @@ static bool is_block(const struct dgram *d)
 	u8 type = h->vertype & 0xf;
 
 	return (type == INC_PKT_CONTRIB || type == INC_PKT_RESULT) &&
-	       (h->flags & cpu_to_be16(INC_F_PAYLOAD));
+	       (h->flags & cpu_to_be16(INC_F_PAYLOAD)) && !(h->flags & cpu_to_be16(INC_F_ZERO));
 }
 
 /* What is longer than a link on its way carries. */

@@ -46,7 +46,8 @@ static bool continues(const struct netinc_pkt *run, const struct netinc_pkt *pkt
 	return run->type && run->psn + run->span == pkt->psn && run->flags == pkt->flags &&
 	       run->incarnation == pkt->incarnation && run->epoch == pkt->epoch &&
 	       run->opseq == pkt->opseq && run->sig == pkt->sig && run->dtype == pkt->dtype &&
-	       run->dop == pkt->dop && run->mode == pkt->mode && run->child == pkt->child;
+	       run->dop == pkt->dop && run->mode == pkt->mode && run->child == pkt->child &&
+	       run->len == pkt->len && !(pkt->flags & INC_F_PART);
 }
 
 void node_queue_empty(struct node *n, u32 to, const struct netinc_pkt *pkt)
@@ -152,11 +153,6 @@ static void agg_desc(struct netinc_agg *agg, const struct netinc_pay *pay, struc
 		memcpy(desc, ((struct dgram *)pay->obj)->data + pay->off, sizeof(*desc));
 }
 
-static const u8 *payload(const struct netinc_pay *pay)
-{
-	return ((struct dgram *)pay->obj)->data + netinc_pay_off(pay);
-}
-
 /* In trees, nodes need the descriptor to say what is wrong; ranks have no use for it. */
 static bool has_desc(const struct node *n, const struct netinc_slot *slot)
 {
@@ -213,14 +209,14 @@ static bool agg_copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 	verify_slot(node_of_agg(agg), agg, slot);
 	if (!result_new(agg, slot, with_desc(agg, slot), !agg->root, NETINC_WHOLE))
 		return false;
-	memcpy(result_payload(slot), payload(&slot->in[i]), slot->len);
+	memcpy(result_payload(slot), dgram_elements(&slot->in[i]), slot->len);
 	return true;
 }
 
 static bool agg_is_copy(struct netinc_agg *agg, const struct netinc_slot *slot, u32 i)
 {
 	(void)agg;
-	return !memcmp(result_payload(slot), payload(&slot->in[i]), slot->len);
+	return !memcmp(result_payload(slot), dgram_elements(&slot->in[i]), slot->len);
 }
 
 /* What the parent has sent, in memory of its own. */
@@ -231,7 +227,7 @@ static bool agg_take_result(struct netinc_agg *agg, struct netinc_slot *slot,
 	if (!result_new(agg, slot, pay, false, NETINC_WHOLE))
 		return false;
 	if (slot->flags & INC_F_PAYLOAD)
-		memcpy(result_payload(slot), payload(pay), slot->len);
+		memcpy(result_payload(slot), dgram_elements(pay), slot->len);
 	return true;
 }
 
@@ -283,7 +279,7 @@ static void fold_children(struct netinc_agg *agg, struct netinc_slot *slot, u32 
 		in = &slot->in[agg->operand[i].input];
 		if (in->flags & INC_F_PAYLOAD)
 			fold_stack_add(&f, &(struct fold_operand){
-				.data = payload(in),
+				.data = dgram_elements(in),
 				.weight = all ? agg->operand[i].weight : 1,
 				.wide = in->flags & INC_F_WIDE,
 			});
@@ -319,11 +315,12 @@ static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *sl
 {
 	struct node *n = node_of_agg(agg);
 	bool elements = slot->flags & INC_F_PAYLOAD;
+	bool zero = slot->flags & INC_F_ZERO;
 	struct netinc_pkt pkt, empty;
 	struct dgram *d = NULL;
 	u32 i, to;
 
-	if (slot->len && elements && !slot->result.obj)
+	if (slot->len && elements && !slot->result.obj == !zero)
 		sim_fail(n->sim,
 			 "node %u: the result of block %llu has %u bytes, which are not there",
 			 n->place, (unsigned long long)slot->q, slot->len);
@@ -334,7 +331,7 @@ static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *sl
 	if (slot->result.obj)
 		d = dgram_build(n->sim, &pkt, slot->result.obj ? (void *)
 				((struct dgram *)slot->result.obj)->data : NULL,
-				payload(&slot->result));
+				dgram_elements(&slot->result));
 	sim_trace(n->sim, "node %u: result %llu to %d", n->place, (unsigned long long)slot->q,
 		  (int)child);
 	for (i = 0; i < agg->children; i++) {
@@ -344,7 +341,8 @@ static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *sl
 		if (d && ((slot->in[i].flags & INC_F_WANT) || !elements))
 			node_queue(n, to, dgram_get(d));
 		else
-			node_queue_empty(n, to, &empty);
+			node_queue_empty(n, to, zero && (slot->in[i].flags & INC_F_WANT) ? &pkt :
+											   &empty);
 	}
 	if (d)
 		dgram_put(n->sim, d);

@@ -36,7 +36,7 @@ void node_send_partial(struct netinc_agg *agg, const struct netinc_slot *slot, u
 	pkt.flags |= again ? INC_F_RETRANS : 0;
 	sim_trace(n->sim, "node %u: partial %u, %u bytes, flags %#x", n->place, pkt.psn, pkt.len,
 		  pkt.flags);
-	if (pkt.len != (d ? partial.len : 0))
+	if (pkt.flags & INC_F_ZERO ? !!d : pkt.len != (d ? partial.len : 0))
 		sim_fail(n->sim, "node %u: the partial of block %llu has %u bytes, not %u",
 			 n->place, (unsigned long long)slot->q, d ? partial.len : 0, pkt.len);
 	if (!d)

@@ -508,6 +508,27 @@ static void fill(u64 x, u8 type, u8 *buf, u64 n)
 	}
 }
 
+/*
+ * Of one operation in four some runs are zeros, of which some are as long as blocks, or nearly all
+ * is.
+ */
+static void clear_runs(u64 x, u8 *in, u64 bytes, u32 block)
+{
+	u64 at, run, most;
+
+	x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ull;
+	if (x >> 62)
+		return;
+	most = x >> 60 & 1 ? 2 * block : 64 * block;
+	for (at = 0; at < bytes; at += run) {
+		x = (x ^ x >> 31) * 0x94d049bb133111ebull + 1;
+		run = 1 + (x >> 16) % most;
+		run = run < bytes - at ? run : bytes - at;
+		if (x >> 63)
+			memset(in + at, 0, run);
+	}
+}
+
 const u8 *plan_input(struct sim *sim, u32 idx, u32 rank)
 {
 	u8 type = plan_op_of(sim, idx, rank).type, **in = &sim->outcome[idx].input[rank];
@@ -521,6 +542,7 @@ const u8 *plan_input(struct sim *sim, u32 idx, u32 rank)
 	*in = malloc(send.length * netinc_reduce_elem_size(type) + 1);
 	if (type)
 		fill(x, type, *in, send.length);
+	clear_runs(x, *in, send.length * netinc_reduce_elem_size(type), sim->plan.block[0]);
 	return *in;
 }
 

@@ -641,6 +641,8 @@ struct dgram *dgram_new(struct sim *sim, u32 len);
 struct dgram *dgram_get(struct dgram *d);
 void dgram_put(struct sim *sim, struct dgram *d);
 /* Header, descriptor (may be NULL) and payload or body, padded. */
+/* The elements of a payload: zeros where it has none. */
+const u8 *dgram_elements(const struct netinc_pay *pay);
 struct dgram *dgram_build(struct sim *sim, const struct netinc_pkt *pkt,
 			  const struct inc_desc *desc, const void *body);
 void sim_at(struct sim *sim, u64 at, u8 type, u32 who, struct frame *frame);

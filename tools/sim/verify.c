@@ -59,7 +59,7 @@ static void check_same_result(struct host *h, const struct sim_op *o, u64 block,
 			      const struct netinc_pkt *pkt, const struct netinc_pay *pay)
 {
 	static const u64 key[2] = { 1, 2 };
-	const u8 *elements = ((struct dgram *)pay->obj)->data + netinc_pay_off(pay);
+	const u8 *elements = dgram_elements(pay);
 	struct delivered now = { .lineage = h->ep.lineage, .epoch = pkt->epoch, .block = block,
 				 .opseq = o->op.seq, .rank = h->rank, .valid = true,
 				 .partial = pkt->flags & INC_F_PARTIAL,
@@ -155,6 +155,7 @@ void verify_done(struct host *h, struct sim_op *o)
 {
 	struct netinc_block b;
 	struct netinc_pkt pkt;
+	struct netinc_pay pay;
 	u64 idx;
 
 	for (idx = 0; o->result && idx < o->op.blocks && !netinc_coll_chains(o->op.coll); idx++) {
@@ -166,9 +167,9 @@ void verify_done(struct host *h, struct sim_op *o)
 				 "rank %u completes operation %u without the result of block %llu",
 				 h->rank, o->op.seq, (unsigned long long)idx);
 		netinc_parse(o->result[idx]->data, o->result[idx]->len, &pkt);
-		if (memcmp(buffer_result(h->sim, o, &b),
-			   o->result[idx]->data + sizeof(struct inc_hdr) +
-			   (pkt.flags & INC_F_DESC ? sizeof(struct inc_desc) : 0),
+		pay = (struct netinc_pay){ .obj = o->result[idx], .off = sizeof(struct inc_hdr),
+					   .flags = pkt.flags };
+		if (memcmp(buffer_result(h->sim, o, &b), dgram_elements(&pay),
 			   b.elems * o->elem_size))
 			sim_fail(h->sim, "rank %u: block %llu of operation %u is not what has come",
 				 h->rank, (unsigned long long)idx, o->op.seq);
@@ -221,7 +222,7 @@ static void verify_input(struct node *n, const struct netinc_agg *agg,
 	bool payload = in->flags & INC_F_PAYLOAD;
 
 	if (!d) {
-		if (in->flags & (INC_F_PAYLOAD | INC_F_DESC))
+		if ((in->flags & (INC_F_PAYLOAD | INC_F_DESC)) && !(in->flags & INC_F_ZERO))
 			sim_fail(n->sim,
 				 "node %u: child %u has contributed elements to block %llu which are not there",
 				 n->place, i, (unsigned long long)slot->q);

@@ -106,9 +106,10 @@ local FLAGS = {
 	{ 0x0100, "partial", "Partial: not of all ranks" },
 	{ 0x0200, "wide", "Wide: accumulators" },
 	{ 0x0400, "part", "Part: one of several" },
+	{ 0x0800, "zero", "Zero: all elements are 0, and are not here" },
 	{ 0x8000, "auth", "Authentication tag (reserved)" },
 }
-local KNOWN_FLAGS = 0x07ff
+local KNOWN_FLAGS = 0x0fff
 local MODE_SATURATE = 0x01
 local STALE = 0x80
 
@@ -868,7 +869,9 @@ local function data_fault(p)
 		return "PAYLOAD: expected if and only if there are elements"
 	elseif has(p.flags, 0x4) and not payload then
 		return "FINAL: expected with payload"
-	elseif (payload or has(p.flags, 0x8)) and p.span ~= 1 then
+	elseif has(p.flags, 0x800) and (not payload or has(p.flags, 0x4) or has(p.flags, 0x8)) then
+		return "ZERO: expected with PAYLOAD, without FINAL and descriptor"
+	elseif ((payload and not has(p.flags, 0x800)) or has(p.flags, 0x8)) and p.span ~= 1 then
 		return p.span .. " blocks: expected one, with payload or descriptor"
 	end
 end
@@ -898,6 +901,8 @@ local function header_fault(p)
 		return p.len .. " bytes: expected at least " .. shortest_body(name)
 	elseif has(p.flags, 0x8) then
 		return "descriptor: expected in contributions and results only"
+	elseif has(p.flags, 0x800) then
+		return "ZERO: expected in contributions and results only"
 	end
 end
 
@@ -1003,8 +1008,8 @@ local function one_line(p)
 	if is_data(p) then
 		line = line .. " " .. blocks_of(p)
 		if p.len > 0 then
-			line = string.format("%s, %s %s, %d bytes", line, types[p.type] or "?",
-				ops[p.op] or "?", p.len)
+			line = string.format("%s, %s %s, %d bytes%s", line, types[p.type] or "?",
+				ops[p.op] or "?", p.len, has(p.flags, 0x800) and " of zeros" or "")
 		end
 	elseif p.pkt_type >= 3 and p.pkt_type <= 5 then
 		line = line .. " " .. blocks_of(p)
@@ -1015,10 +1020,15 @@ end
 
 -- ---- Packets and datagrams ----
 
+-- Bytes of payload or body that are in the packet.
+local function sent_len(p)
+	return has(p.flags, 0x800) and 0 or p.len
+end
+
 -- Of the packet at OFFSET in a datagram of TOTAL bytes: how many it takes, and whether another one
 -- follows that was to be cut off from it: a header of the same packet type, group and epoch.
 local function extent(tvb, offset, total, p)
-	local bytes = HEADER + (has(p.flags, 0x8) and DESCRIPTOR or 0) + padded(p.len)
+	local bytes = HEADER + (has(p.flags, 0x8) and DESCRIPTOR or 0) + padded(sent_len(p))
 	local behind = offset + bytes
 	if behind + HEADER > total or behind + 16 > tvb:len() then
 		return bytes, false
@@ -1036,15 +1046,15 @@ local function add_data(tree, tvb, offset, p)
 		end
 		offset = offset + DESCRIPTOR
 	end
-	payload = captured(tvb, offset, p.len)
+	payload = captured(tvb, offset, sent_len(p))
 	if payload then
 		add_payload(tree, payload, p)
 	end
-	return offset + p.len
+	return offset + sent_len(p)
 end
 
 local function add_padding(tree, tvb, offset, p)
-	local padding = captured(tvb, offset, padded(p.len) - p.len)
+	local padding = captured(tvb, offset, padded(sent_len(p)) - sent_len(p))
 	if padding then
 		local item = tree:add(f["inc.padding"], padding)
 		if not all_zeros(padding) then

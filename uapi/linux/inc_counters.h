@@ -68,3 +68,4 @@ INC_COUNTER(DROP_ADDRESS, "sent to many, or by an address that no other machine 
 INC_COUNTER(DROP_POLICY, "not allowed in by the machine's IPsec policy")
 INC_COUNTER(PARTS, "partials sent, also again, that are one of several parts of a block")
 INC_COUNTER(REBINDS, "members that came by another port than they did, and proved who they are")
+INC_COUNTER(BLOCKS_ZERO, "blocks of zeros that went as a header alone: contributions of a rank, results of a node")

@@ -57,10 +57,12 @@ enum inc_pkt_type {
 #define INC_F_WIDE	0x0200
 /* contribution of a node: one of several to this block, which one is in `part` */
 #define INC_F_PART	0x0400
+/* with INC_F_PAYLOAD, of each of `span` blocks: its `len` bytes are all 0, and not in the packet */
+#define INC_F_ZERO	0x0800
 #define INC_F_AUTH	0x8000	/* an authentication tag follows the header (reserved, not sent) */
 #define INC_F_ALL	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_RETRANS | \
 			 INC_F_LEAVE | INC_F_CE | INC_F_ECE | INC_F_PARTIAL | INC_F_WIDE | \
-			 INC_F_PART)
+			 INC_F_PART | INC_F_ZERO)
 
 /* 48 bytes. Nothing in the header of a RESULT is specific to one child. */
 struct inc_hdr {
@@ -74,8 +76,8 @@ struct inc_hdr {
 	__be16	tree;		/* the one that the block belongs to */
 	/* sender's index at its parent (up); 0 (down), with INC_F_PARTIAL that of the set */
 	__be16	child;
-	__be16	span;		/* blocks that this packet stands for; 1 with payload */
-	__be16	len;		/* bytes of payload, without descriptor and padding */
+	__be16	span;		/* blocks that this packet stands for; 1 with payload that it has */
+	__be16	len;		/* bytes of payload of each, without descriptor and padding */
 	__be32	opseq;		/* sequence number of the operation in the group */
 	__be32	sig;		/* signature of the operation, see protocol.rst */
 	union {
