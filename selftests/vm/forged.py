@@ -15,7 +15,14 @@ def malformed_fields(lab):
     """Every field out of its range, one at a time."""
     good, probe, body = lab.contrib(), lab.probe(), bytes(16)
     yield good.but(kind=0)
-    yield from (good.but(flags=good.flags | f) for f in (w.F_PARTIAL, w.F_WIDE, *w.UNKNOWN_FLAGS))
+    yield from (good.but(flags=good.flags | f)
+                for f in (w.F_PARTIAL, w.F_WIDE, w.F_PART, w.F_ZERO, *w.UNKNOWN_FLAGS))
+    zero = good.but(flags=good.flags | w.F_ZERO, body=b"", len=16)
+    yield from (zero.but(len=n) for n in (0, 17, 16384, 16385, 65535))  # the third is beyond a block
+    yield from (zero.but(len=16, flags=zero.flags | f) for f in (w.F_FINAL, w.F_DESC))
+    yield zero.but(len=0, flags=w.F_ZERO | w.F_WANT)
+    yield probe.but(flags=w.F_ZERO)
+    yield probe.but(flags=w.F_ZERO, len=16, body=b"")
     yield from (good.but(part=p) for p in (64, 255))
     yield from (good.but(part=p) for p in (1, 63))              # this tree has no wide partials
     yield from (good.but(span=s) for s in (0, 2, 65535))

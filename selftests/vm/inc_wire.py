@@ -14,11 +14,9 @@ import time
 PORT = 5227
 CONTRIB, RESULT, PROBE, STATUS, NACK, ERROR, JOIN, CHALLENGE, WAIT, READY, REFUSE, ABORT, MOVE, \
     PEERS, PARTIAL = range(1, 16)
-F_PAYLOAD, F_WANT, F_FINAL, F_DESC, F_RETRANS, F_LEAVE, F_CE, F_ECE, F_PARTIAL, F_WIDE = (1 << i
-                                                                                          for i
-                                                                                          in range(
-                                                                                              10))
-UNKNOWN_FLAGS = [1 << i for i in range(10, 16)]
+F_PAYLOAD, F_WANT, F_FINAL, F_DESC, F_RETRANS, F_LEAVE, F_CE, F_ECE, F_PARTIAL, F_WIDE, F_PART, \
+    F_ZERO = (1 << i for i in range(12))
+UNKNOWN_FLAGS = [1 << i for i in range(12, 16)]
 I32, F32, SUM = 3, 11, 1
 NO_NODE, UNKNOWN, RANK_TAKEN, SIZE, KEY, LIMIT, BUSY, BLOCK, MOVED, NOT_COME, OUT, TENANT, QUOTA, NEXT, TREE, \
     ORDER, STRIPES = range(1, 18)                                                    # enum inc_refuse_code
@@ -77,7 +75,7 @@ def parse(data):
     while at + HEADER.size <= len(data):
         p = Packet()
         p.__dict__.update(zip(FIELDS, HEADER.unpack_from(data, at)))
-        size = (p.len + 3 & ~3) + (32 if p.flags & F_DESC else 0)
+        size = 0 if p.flags & F_ZERO else (p.len + 3 & ~3) + (32 if p.flags & F_DESC else 0)
         p.body = data[at + HEADER.size:at + HEADER.size + size]
         at += HEADER.size + size
         yield p

@@ -21,11 +21,13 @@
 #define MAX_RANKS	64
 #define MAX_ELEM	33	/* bytes */
 #define MAX_FLIGHT	64
+#define DRAWN		101
 
 /* What was asked for. Sets are bits by number. */
 struct config {
 	struct inc_join_opts join;
 	uint32_t seed, ops, max, flight, first, late;
+	uint32_t zeros;		/* percent of the elements; DRAWN: of some operations */
 	uint32_t colls, types, reductions;
 	uint64_t counts[32];
 	unsigned int ncounts;
@@ -53,6 +55,8 @@ struct plan {
 	uint64_t count;
 	uint64_t counts[MAX_RANKS][MAX_RANKS];	/* elements that rank i has for rank j */
 	double weights[MAX_RANKS];
+	unsigned int zeros;	/* percent of runs of elements that are 0 */
+	uint64_t run;		/* elements of such a run */
 	const char *tree;	/* in which order ranks are folded, see usage; NULL: in theirs */
 	bool in_place;		/* at some ranks */
 	enum how how;

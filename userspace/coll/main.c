@@ -20,6 +20,7 @@ static const char usage[] =
 	"  --first N	begin with this one, to repeat what has failed\n"
 	"  --max N	elements of a buffer, more or less (default 2000)\n"
 	"  --flight K	operations under way at once, 1..64 (default 4)\n"
+	"  --zeros P	so many percent of the elements are 0, in runs; default: of one operation in three some\n"
 	"  --late MS	be late by up to this before one operation in eight, every rank before others\n"
 	"  --coll NAME[,NAME]	only these collectives; --type and --op likewise\n"
 	"  --count C[,C]	only these counts\n"
@@ -110,7 +111,7 @@ static void parse_args(struct config *cfg, int argc, char **argv)
 		{ "timeout", &timeout, 3600000 }, { "seed", &cfg->seed, UINT32_MAX },
 		{ "ops", &cfg->ops, 1 << 30 }, { "first", &cfg->first, 1 << 30 },
 		{ "max", &cfg->max, 1 << 28 }, { "flight", &cfg->flight, MAX_FLIGHT },
-		{ "late", &cfg->late, 60000 },
+		{ "late", &cfg->late, 60000 }, { "zeros", &cfg->zeros, 100 },
 	};
 	enum { NUMBERS = ARRAY_SIZE(numbers), OTHERS = 11, FIRST = 1000 };
 	struct option options[NUMBERS + OTHERS] = {
@@ -188,8 +189,8 @@ static void join_group(struct config *cfg)
 int main(int argc, char **argv)
 {
 	struct config cfg = {
-		.seed = 1, .ops = 100, .max = 2000, .flight = 4, .colls = ~0u, .types = ~0u,
-		.reductions = ~0u,
+		.seed = 1, .ops = 100, .max = 2000, .flight = 4, .zeros = DRAWN,
+		.colls = ~0u, .types = ~0u, .reductions = ~0u,
 	};
 
 	parse_args(&cfg, argc, argv);

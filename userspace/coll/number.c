@@ -631,11 +631,15 @@ static void random_part(enum inc_type type, uint64_t x, uint8_t *elem)
 void input(const struct plan *plan, unsigned int start, uint32_t from, uint32_t to, uint64_t i,
 	   void *elem)
 {
-	uint64_t x = mix(plan->seed + start, ((uint64_t)from << 48 ^ (uint64_t)to << 32) + i);
+	uint64_t share = (uint64_t)from << 48 ^ (uint64_t)to << 32;
+	uint64_t x = mix(plan->seed + start, share + i);
 	enum inc_type part = types[plan->type].part;
 	uint8_t *bytes = elem;
 
-	if (is_block(plan->type)) {
+	if (plan->zeros &&
+	    mix(plan->seed + start, ~(share + i / plan->run)) % 100 < plan->zeros) {
+		memset(bytes, 0, types[plan->type].size);
+	} else if (is_block(plan->type)) {
 		input_block(plan->type, x, bytes);
 	} else if (types[plan->type].kind == PAIR) {
 		random_pair(plan->type, x, bytes);

@@ -160,6 +160,19 @@ static uint32_t possible_colls(const struct config *cfg)
 	return set;
 }
 
+/* Of one operation in three: half of the runs are zeros, or most, or all. */
+static void draw_zeros(const struct config *cfg, struct plan *plan)
+{
+	static const unsigned int percent[] = { 50, 90, 100 };
+	uint64_t x = mix(plan->seed, 'z');
+
+	if (cfg->zeros != DRAWN)
+		plan->zeros = cfg->zeros;
+	else if (!(x % 3))
+		plan->zeros = percent[(x >> 8) % ARRAY_SIZE(percent)];
+	plan->run = 32ull << (x >> 16) % 7;
+}
+
 void make_plan(const struct config *cfg, uint32_t nr, struct plan *plan)
 {
 	struct dice dice = { .seed = mix(cfg->seed, nr) };
@@ -187,4 +200,5 @@ void make_plan(const struct config *cfg, uint32_t nr, struct plan *plan)
 	if (reduces(plan->coll))
 		draw_reduction(cfg, &dice, plan);
 	draw_counts(cfg, &dice, plan);
+	draw_zeros(cfg, plan);
 }

@@ -21,9 +21,10 @@ void describe(const struct plan *plan, char *buf, size_t len)
 			 inc_coll_name(plan->coll));
 
 	if (plan->coll != INC_COLL_BARRIER)
-		snprintf(buf + n, len - n, " %s %s %llu as %s root %u%s%s%s",
+		snprintf(buf + n, len - n, " %s %s %llu as %s, %u %% zeros, root %u%s%s%s",
 			 inc_type_name(plan->type), plan->op ? inc_op_name(plan->op) : "-",
-			 (unsigned long long)plan->count, inc_type_name(plan->wire), plan->root,
+			 (unsigned long long)plan->count, inc_type_name(plan->wire), plan->zeros,
+			 plan->root,
 			 plan->mode & INC_MODE_SATURATE ? " saturating" : "",
 			 plan->mode & INC_MODE_COUNTS ? " per-rank counts" : "",
 			 plan->in_place ? " in place" : "");
