@@ -26,6 +26,7 @@
 #define STAMPS		16
 #define MAX_SIZES	64
 #define MAX_SAMPLES	100000
+#define ROW		1024	/* elements that are all zeros, or not */
 
 struct size {
 	size_t bytes;
@@ -36,7 +37,7 @@ static struct size sizes[MAX_SIZES];
 static unsigned int nsizes;
 static struct bench_place place;
 static bool overlap;
-static unsigned int below = 1024;
+static unsigned int below = 1024, zeros;
 static double samples[MAX_SAMPLES];
 
 static const char usage[] =
@@ -47,6 +48,7 @@ static const char usage[] =
 	"  --dir DIR	a directory that all ranks share\n"
 	"  --algorithm NAME	one of the library's\n"
 	"  --below N	data are whole numbers from 0 to N - 1, N a power of two; default 1024\n"
+	"  --zeros P	so many percent of rows of 4 KiB are zeros, each rank's own; default 0\n"
 	"  --overlap	compute while an operation is under way, and say how much longer it took\n";
 
 static unsigned long parse(const char *what, const char *text, char **end)
@@ -94,7 +96,7 @@ static void parse_args(int argc, char **argv)
 		{ "sizes", 1, NULL, 's' }, { "rank", 1, NULL, 'r' }, { "size", 1, NULL, 'n' },
 		{ "parent", 1, NULL, 'p' }, { "device", 1, NULL, 'i' }, { "dir", 1, NULL, 'd' },
 		{ "algorithm", 1, NULL, 'a' }, { "overlap", 0, NULL, 'o' },
-		{ "below", 1, NULL, 'b' },
+		{ "below", 1, NULL, 'b' }, { "zeros", 1, NULL, 'z' },
 		{ "help", 0, NULL, 'h' }, { 0 },
 	};
 	int c;
@@ -118,6 +120,8 @@ static void parse_args(int argc, char **argv)
 			place.algorithm = optarg;
 		else if (c == 'b')
 			below = parse("below", optarg, &end);
+		else if (c == 'z')
+			zeros = parse("zeros", optarg, &end);
 		else if (c == 'o')
 			overlap = true;
 		else
@@ -129,14 +133,28 @@ static void parse_args(int argc, char **argv)
 		errx(2, "expected --sizes and options only: see --help");
 	if (!below || (below & (below - 1)))
 		errx(2, "--below %u: expected a power of two", below);
+	if (zeros > 100)
+		errx(2, "--zeros %u: expected a number in 0..100", zeros);
 	if (overlap && !library.begin)
 		errx(2, "--overlap: %s cannot", library.name);
 }
 
 /* ---- Data ---------------------------------------------------------------- */
 
+/* Is the row of element @i one of zeros? As the finalizer of MurmurHash3 has it. */
+static bool is_zero(size_t i, int rank)
+{
+	uint32_t hash = i / ROW * 64 + rank + 1;
+
+	hash = (hash ^ hash >> 16) * 0x85ebca6bu;
+	hash = (hash ^ hash >> 13) * 0xc2b2ae35u;
+	return (hash ^ hash >> 16) % 100 < zeros;
+}
+
 static float value(size_t i, int rank, unsigned long op)
 {
+	if (zeros && is_zero(i, rank))
+		return 0;
 	return (i * 31 + rank * 17u + op * 7) & (below - 1);
 }
 
