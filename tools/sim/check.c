@@ -432,10 +432,31 @@ static bool was_any_cut_off(const struct sim *sim)
 	return false;
 }
 
-/* A late copy may seem to come from a node that has gone, so that some hear later of that. */
+/*
+ * Has a node been silent, and come back, after so long that it takes ranks for dead? Those that are
+ * idle it has heard a quarter of the dead limit before, at most.
+ */
+static bool node_came_back(const struct sim *sim)
+{
+	const struct trouble *t = sim->plan.round[sim->round].trouble;
+	u64 lasts = 0;
+	u32 i;
+
+	for (i = 0; i < SIM_MAX_TROUBLES; i++)
+		if (t[i].kind == TROUBLE_SILENT)
+			lasts += t[i].lasts;
+	return lasts >= sim->plan.dead_ms * NETINC_MS * 3 / 4;
+}
+
+/*
+ * A late copy may seem to come from a node that has gone, so that some hear later of that; or from
+ * one that is silent. Ranks look elsewhere after three quarters of the dead limit, the node takes
+ * them for dead after all of it.
+ */
 static bool seems_to_be_there(const struct sim *sim)
 {
-	return node_forgot(sim) && sim->plan.late_delay >= sim->plan.dead_ms * NETINC_MS / 4;
+	return (node_forgot(sim) || node_came_back(sim)) &&
+	       sim->plan.late_delay >= sim->plan.dead_ms * NETINC_MS / 4;
 }
 
 /* Has the rank been silent or lost, or somebody cut off, so that a node may take it for dead? */
