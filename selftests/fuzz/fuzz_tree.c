@@ -401,6 +401,14 @@ static void make_down(struct frame *f, const struct netinc_group *g)
 
 /* What goes to a parent. */
 
+static u32 wider_of(const struct netinc_pkt *pkt)
+{
+	const struct netinc_reduce *kernel =
+		netinc_reduce_find(pkt->dtype, pkt->dop, pkt->mode, false);
+
+	return kernel ? kernel->acc_size / kernel->elem_size : 1;
+}
+
 static void say_contrib(struct frame *f, const struct netinc_group *g)
 {
 	u64 q = near_block(&g->agg);
@@ -419,7 +427,7 @@ static void say_contrib(struct frame *f, const struct netinc_group *g)
 	}
 	if (how & 2 && f->pkt.dop && f->pkt.dtype != INC_TYPE_I32) {
 		f->pkt.flags |= INC_F_WIDE;
-		len *= f->pkt.dtype == INC_TYPE_U8 ? 4 : 2;
+		len *= wider_of(&f->pkt);
 	}
 	if (how & 4) {
 		f->pkt.flags &= ~(INC_F_PAYLOAD | INC_F_DESC);
@@ -462,7 +470,7 @@ static void say_join(struct frame *f, const struct netinc_group *g)
 	} m = { .join = { .size = cpu_to_be32(g->cfg.size),
 			  .nonce = cpu_to_be32(how & 1 ? 1 : 0x901 + read_u8(&env.r)),
 			  .next = cpu_to_be64(g->running ? g->agg.una : FIRST_BLOCK),
-			  .block = cpu_to_be16(RANK_BLOCK),
+			  .block = cpu_to_be16(tree_rank_block()),
 			  .below = (how & 6 ? 1 : 2) | (how & 8 ? INC_JOIN_STALE : 0),
 			  .flags = env.asks ? how & (INC_JOIN_CANONICAL | INC_JOIN_MANY_PARTS) : 0,
 			  .window = cpu_to_be16(INC_MIN_WINDOW << how % 4),
@@ -644,9 +652,13 @@ static void next_step(void)
 
 static void configure(void)
 {
+	/*
+	 * for no accumulator of block floats, for one, for one and a descriptor, for two and that
+	 */
+	static const u32 long_block[4] = { 128, 144, 176, 304 };
 	u32 parent[TREE_NODES] = { NOBODY, 0, 0 }, window[TREE_NODES], up_block[TREE_NODES];
-	u32 at[MAX_RANKS], i;
-	u8 kind = read_u8(&env.r), place = read_u8(&env.r);
+	u32 at[MAX_RANKS], room[TREE_NODES], i;
+	u8 policy, kind = read_u8(&env.r), place = read_u8(&env.r);
 
 	env.size = 2 + kind % (MAX_RANKS - 1);
 	if (kind & 0x80)
@@ -655,7 +667,7 @@ static void configure(void)
 		u8 how = read_u8(&env.r);
 
 		window[i] = INC_MIN_WINDOW << how % 6;
-		up_block[i] = INC_MIN_BLOCK + how / 64 * INC_BLOCK_ALIGN;
+		room[i] = how / 64;
 	}
 	for (i = 0; i < MAX_RANKS; i++)
 		at[i] = place & 0x80 ? 1 + (place >> i & 1) : (i + (place >> i & 1)) % TREE_NODES;
@@ -663,7 +675,12 @@ static void configure(void)
 	/* ranks less often than nodes, which are more */
 	env.liars = (env.liars & ((1u << TREE_NODES) - 1)) |
 		    (env.liars & 0x80 ? (u32)read_u8(&env.r) << TREE_NODES : 0);
-	tree_begin(parent, window, up_block, read_u8(&env.r));
+	policy = read_u8(&env.r);
+	env.long_blocks = (policy & 0x38) == 0x28;
+	for (i = 0; i < TREE_NODES; i++)
+		up_block[i] = env.long_blocks ? long_block[room[i]] :
+						INC_MIN_BLOCK + room[i] * INC_BLOCK_ALIGN;
+	tree_begin(parent, window, up_block, policy);
 	rank_start(at);
 }
 
@@ -689,6 +706,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		return 0;
 	memset(env.node, 0, sizeof(env.node));
 	env.asks = false;
+	env.long_blocks = false;
 	env.truth = false;
 	env.mute = false;
 	env.stalls = false;

@@ -73,9 +73,14 @@ bool tree_returns(void)
 	return (setup.policy & 0xc0) == 0xc0;
 }
 
+u16 tree_rank_block(void)
+{
+	return env.long_blocks ? 304 : 128;
+}
+
 u16 tree_block(void)
 {
-	u32 block = RANK_BLOCK, i;
+	u32 block = tree_rank_block(), i;
 
 	for (i = 0; tree_returns() && i < TREE_NODES; i++)
 		block = min(block, setup.up_block[i]);

@@ -23,8 +23,7 @@
 #define GROUP		77u
 #define MAX_WINDOW	(INC_MIN_WINDOW << 5)
 #define RING		(2 * MAX_WINDOW)
-#define MAX_LEN		256u		/* bytes of payload */
-#define RANK_BLOCK	128u		/* that the paths of ranks carry */
+#define MAX_LEN		512u		/* bytes of payload */
 #define OP_BLOCKS	6u
 #define DEAD_MS		200u
 #define MOST_DEAD_MS	(2 * DEAD_MS)	/* that liars set */
@@ -96,6 +95,7 @@ struct tree_env {
 	u32 size;		/* ranks of the tree */
 	u32 liars;		/* bit: node, or TREE_NODES + rank, that lies */
 	bool asks;		/* ranks that are honest ask for INC_ORDER_CANONICAL */
+	bool long_blocks;	/* ways carry accumulators of block floats, which are summed, too */
 	bool truth;		/* nobody lies any more */
 	bool mute;		/* who has lied is silent */
 	bool stalls;		/* likewise: as a parent he says WAIT, again and again */
@@ -125,6 +125,8 @@ struct netinc_peer tree_peer(u32 addr);
 void tree_begin_node(u32 i);
 /* Has the group that the tree is for been elsewhere? */
 bool tree_returns(void);
+/* Bytes of payload that the paths of ranks carry. */
+u16 tree_rank_block(void);
 /* Bytes of a block as ranks of the tree ask for it: where they return, no way up carries less. */
 u16 tree_block(void);
 void tree_begin(const u32 *parent, const u32 *window, const u32 *up_block, u8 policy);
@@ -162,8 +164,12 @@ void tree_check(void);
 
 /* ---- tree_rank.c: ranks that keep to the rules ---- */
 
-/* All give and want: i32, f16, clamped u8; one gives to all; nobody has anything. */
-enum kind { SUMS, HALVES, CLAMPED, MOVED, EMPTY, KINDS };
+/*
+ * All give and want: i32, f16, clamped u8; one gives to all; nobody has anything. Where blocks are
+ * long, all give and want block floats, too, of 8 and of 4 bits.
+ */
+enum kind { SUMS, HALVES, CLAMPED, MOVED, EMPTY, SHORT_KINDS, BLOCKS_8 = SHORT_KINDS, BLOCKS_4,
+	    KINDS };
 
 /* The operations of an epoch. */
 struct plan {

@@ -47,14 +47,38 @@ static u32 value_of(u32 rank, u64 q, u32 i, enum kind kind)
 {
 	u32 v = (u32)q * 31 + rank * 57 + i * 7;
 
-	return kind == HALVES ? v % 5 : kind == CLAMPED ? v % 100 : v * 2654435761u;
+	switch (kind) {
+	case HALVES:
+		return v % 5;
+	case CLAMPED:
+		return v % 100;
+	case BLOCKS_8:
+	case BLOCKS_4:
+		return v % 3;	/* so that sums are below 16 */
+	default:
+		return v * 2654435761u;
+	}
+}
+
+static u32 accumulator_of(enum kind kind)
+{
+	return kind == BLOCKS_8 ? 132 : kind == BLOCKS_4 ? 136 : 4;
+}
+
+/* An endpoint refuses block floats of which blocks have no room for an accumulator. */
+static enum kind kind_of(const struct plan *plan, u32 seq)
+{
+	enum kind kind = seq % (env.long_blocks ? KINDS : SHORT_KINDS);
+
+	return accumulator_of(kind) <= plan->block ? kind : EMPTY;
 }
 
 static u32 elems_of(const struct plan *plan, u64 q)
 {
 	bool first = !((q - plan->start) % OP_BLOCKS);
 
-	return (plan->block - (first ? (u32)sizeof(struct inc_desc) : 0)) / 4;
+	return (plan->block - (first ? (u32)sizeof(struct inc_desc) : 0)) /
+	       accumulator_of(kind_of(plan, op_at(plan, q)));
 }
 
 /* Whole numbers up to 2048. */
@@ -67,6 +91,56 @@ static u16 to_half(u32 n)
 	while (n >> (e + 1))
 		e++;
 	return (u16)((e + 15) << 10 | ((n << (10 - e)) & 0x3ff));
+}
+
+/* The code of @value, where @e is the exponent of the largest value of its block. */
+static u8 code_of(u32 value, u32 e, enum kind kind)
+{
+	/* E2M1, nearest, ties to even, of twice the quotient */
+	static const u8 nearest[16] = { 0, 1, 2, 3, 4, 4, 5, 6, 6, 6, 6, 7, 7, 7, 7, 7 };
+	u32 own = 0;
+
+	if (!value)
+		return 0;
+	if (kind == BLOCKS_4)
+		return nearest[value * 8 >> e];
+	while (value >> (own + 1))
+		own++;
+	return (u8)((15 + own - e) << 3 | (value << 3 >> own & 7));
+}
+
+/* Whole numbers below 15 as a block. */
+static void put_block(u8 *block, const u32 *values, enum kind kind)
+{
+	u32 most = 0, e = 0, i;
+
+	memset(block, 0, kind == BLOCKS_4 ? 17 : 33);
+	for (i = 0; i < INC_MX_VALUES; i++)
+		most = max(most, values[i]);
+	if (!most)
+		return;
+	while (most >> (e + 1))
+		e++;
+	block[0] = (u8)(127 + e - (kind == BLOCKS_4 ? 2 : 8));
+	for (i = 0; i < INC_MX_VALUES; i++) {
+		u8 code = code_of(values[i], e, kind);
+
+		if (kind == BLOCKS_4)
+			block[1 + i / 2] |= (u8)(code << i % 2 * 4);
+		else
+			block[1 + i] = code;
+	}
+}
+
+static void put_block_accumulator(u8 *to, const u32 *values, enum kind kind)
+{
+	float f[INC_MX_VALUES];
+	u32 i;
+
+	for (i = 0; i < INC_MX_VALUES; i++)
+		f[i] = (float)values[i];
+	memset(to, 0, accumulator_of(kind));
+	memcpy(to, f, sizeof(f));
 }
 
 static void put_element(u8 *data, u32 i, u32 value, enum kind kind, bool up)
@@ -87,23 +161,50 @@ static void put_element(u8 *data, u32 i, u32 value, enum kind kind, bool up)
 
 static u32 size_of(enum kind kind, bool up)
 {
+	if (kind >= BLOCKS_8)
+		return up ? accumulator_of(kind) : kind == BLOCKS_4 ? 17 : 33;
 	return up || kind == SUMS || kind == MOVED ? 4 : kind == HALVES ? 2 : 1;
+}
+
+/* What the ranks of @among amount to in value @i of block @q. */
+static u32 sum_of(const struct plan *plan, u32 among, u64 q, u32 i, enum kind kind)
+{
+	u32 seq = op_at(plan, q), sum = 0, r;
+
+	for (r = 0; r < plan->size; r++)
+		if (among >> r & 1 && (kind != MOVED || r == seq % plan->size))
+			sum += value_of(r, q, i, kind);
+	return sum;
+}
+
+/* Element @i of that. */
+static void put_sum(const struct plan *plan, u32 among, u64 q, u32 i, enum kind kind, bool up,
+		    u8 *data)
+{
+	u32 values[INC_MX_VALUES], j;
+
+	if (kind < BLOCKS_8) {
+		put_element(data, i, sum_of(plan, among, q, i, kind), kind, up);
+		return;
+	}
+	for (j = 0; j < INC_MX_VALUES; j++)
+		values[j] = sum_of(plan, among, q, i * INC_MX_VALUES + j, kind);
+	data += i * size_of(kind, up);
+	if (up)
+		put_block_accumulator(data, values, kind);
+	else
+		put_block(data, values, kind);
 }
 
 u16 rank_expected(const struct plan *plan, u32 among, u64 q, bool up, u8 *data)
 {
-	u32 n = elems_of(plan, q), seq = op_at(plan, q), sum, i, r;
-	enum kind kind = seq % KINDS;
+	u32 n = elems_of(plan, q), seq = op_at(plan, q), i;
+	enum kind kind = kind_of(plan, seq);
 
 	if (kind == EMPTY || (kind == MOVED && !(among >> seq % plan->size & 1)))
 		return 0;
-	for (i = 0; i < n; i++) {
-		sum = 0;
-		for (r = 0; r < plan->size; r++)
-			if (among >> r & 1 && (kind != MOVED || r == seq % plan->size))
-				sum += value_of(r, q, i, kind);
-		put_element(data, i, sum, kind, up);
-	}
+	for (i = 0; i < n; i++)
+		put_sum(plan, among, q, i, kind, up, data);
 	return n * size_of(kind, up);
 }
 
@@ -114,13 +215,17 @@ static const struct {
 	[HALVES] = { INC_TYPE_F16, INC_OP_SUM, 0 },
 	[CLAMPED] = { INC_TYPE_U8, INC_OP_SUM, INC_MODE_SATURATE },
 	[MOVED] = { INC_TYPE_I32, INC_OP_NONE, 0 },
+	[BLOCKS_8] = { INC_TYPE_MXF8E4M3, INC_OP_SUM, 0 },
+	[BLOCKS_4] = { INC_TYPE_MXF4E2M1, INC_OP_SUM, 0 },
 };
 
-static u16 flags_of(const struct plan *plan, u32 rank, u32 seq)
+/* The first block may have room for no element. */
+static u16 flags_of(const struct plan *plan, u32 rank, u64 q)
 {
-	enum kind kind = seq % KINDS;
+	u32 seq = op_at(plan, q);
+	enum kind kind = kind_of(plan, seq);
 
-	if (kind == EMPTY)
+	if (kind == EMPTY || !elems_of(plan, q))
 		return 0;
 	if (kind != MOVED)
 		return INC_F_PAYLOAD | INC_F_WANT;
@@ -130,7 +235,7 @@ static u16 flags_of(const struct plan *plan, u32 rank, u32 seq)
 void rank_plan(const struct plan *plan, u32 rank, u64 q, struct netinc_pkt *pkt, u8 *data)
 {
 	u32 seq = op_at(plan, q), i, n = elems_of(plan, q);
-	enum kind kind = seq % KINDS;
+	enum kind kind = kind_of(plan, seq);
 
 	pkt->psn = (u32)q;
 	pkt->span = 1;
@@ -142,7 +247,7 @@ void rank_plan(const struct plan *plan, u32 rank, u64 q, struct netinc_pkt *pkt,
 		pkt->sig++;
 		return;
 	}
-	pkt->flags = flags_of(plan, rank, seq);
+	pkt->flags = flags_of(plan, rank, q);
 	pkt->dtype = op_of[kind].dtype;
 	pkt->dop = op_of[kind].dop;
 	pkt->mode = op_of[kind].mode;
@@ -152,7 +257,7 @@ void rank_plan(const struct plan *plan, u32 rank, u64 q, struct netinc_pkt *pkt,
 		return;
 	pkt->len = n * size_of(kind, false);
 	for (i = 0; i < n; i++)
-		put_element(data, i, value_of(rank, q, i, kind), kind, false);
+		put_sum(plan, 1u << rank, q, i, kind, false, data);
 }
 
 struct plan rank_plan_of(const struct node *n)
@@ -160,7 +265,7 @@ struct plan rank_plan_of(const struct node *n)
 	return (struct plan){ .size = n->g.cfg.size,
 			      .start = n->g.agg.start,
 			      .opseq = n->g.opseq,
-			      .block = clamp_t(u16, n->g.block, INC_MIN_BLOCK, RANK_BLOCK) };
+			      .block = clamp_t(u16, n->g.block, INC_MIN_BLOCK, tree_rank_block()) };
 }
 
 /* ---- What comes ---------------------------------------------------------- */
@@ -190,7 +295,7 @@ static void rx_ready(struct rank *r, const struct frame *f)
 		return;
 	if (is_honest(r)) {
 		netinc_assert(start == r->una && (!r->was || (s32)(opseq - r->begun) >= 0));
-		netinc_assert(block >= INC_MIN_BLOCK && block <= RANK_BLOCK);
+		netinc_assert(block >= INC_MIN_BLOCK && block <= tree_rank_block());
 		netinc_assert(be32_to_cpu(ready->window) <= MAX_WINDOW);
 		netinc_assert(be16_to_cpu(ready->children) == 1);
 	}
@@ -209,7 +314,7 @@ static void rx_ready(struct rank *r, const struct frame *f)
 	r->state = MEMBER;
 	r->plan.start = start;
 	r->plan.opseq = opseq;
-	r->plan.block = clamp_t(u16, block, INC_MIN_BLOCK, RANK_BLOCK);
+	r->plan.block = clamp_t(u16, block, INC_MIN_BLOCK, tree_rank_block());
 }
 
 static void rx_error(struct rank *r, const struct frame *f)
@@ -429,7 +534,8 @@ static void send_join(struct rank *r)
 	struct inc_join body = { .size = cpu_to_be32(r->plan.size),
 				 .nonce = cpu_to_be32(r->nonce),
 				 .next = cpu_to_be64(r->una),
-				 .block = cpu_to_be16(RANK_BLOCK),
+				 .block = cpu_to_be16(r->resync ? r->plan.block :
+							  tree_rank_block()),
 				 .flags = env.asks ? INC_JOIN_CANONICAL : 0 };
 	struct netinc_pkt pkt = make_packet(r, INC_PKT_JOIN);
 
