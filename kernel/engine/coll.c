@@ -329,7 +329,7 @@ void netinc_coll_cut(struct netinc_op *op, u32 block_bytes)
 	if (!size)
 		return;
 	op->head = (block_bytes - (u32)sizeof(struct inc_desc)) / size;
-	/* an element fits any block, its accumulator not where READY shortens them afterwards */
+	/* of what no endpoint takes: see netinc_coll_fits() */
 	op->full = max(block_bytes / size, 1u);
 	if (op->counts) {
 		cut_counts(op);

@@ -91,7 +91,8 @@ int netinc_coll_check(const struct netinc_op *op);
 /*
  * Is a block of @block_bytes as long as an element, also where nodes pass it to one another? Only
  * blocks of MX are so long that it may not be. The first block of an operation, which has its
- * descriptor, too, may still have no room for one.
+ * descriptor, too, may still have no room for one. Endpoints take no other operations; blocks keep
+ * the length that the first READY has said.
  */
 bool netinc_coll_fits(const struct netinc_op *op, u32 block_bytes);
 

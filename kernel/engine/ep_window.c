@@ -136,6 +136,9 @@ int netinc_ep_submit(struct netinc_ep *ep, struct netinc_op *op, u64 now)
 	}
 	if (ep->leaving)
 		return -ESHUTDOWN;
+	/* the same at all ranks, whenever they submit it: it has no number */
+	if (!ep->fatal && !netinc_coll_fits(op, ep->block))
+		return -EOPNOTSUPP;
 	op->seq = ep->next_seq;
 	op->rank = ep->cfg.rank;
 	op->size = ep->cfg.size;

@@ -304,6 +304,26 @@ static bool next_fits_others(const struct netinc_group *g, u32 rank, const struc
 	return true;
 }
 
+/*
+ * Blocks of a group that comes from elsewhere are as long as they were there. One that makes them
+ * shorter would make READY one that nobody takes.
+ */
+static bool block_fits_others(const struct netinc_group *g, u32 rank, const struct inc_join *join,
+			      u64 now, u64 *detail)
+{
+	u32 i;
+
+	if (netinc_group_shrinking(g) || (!g->move && !g->cfg.returns))
+		return true;
+	for (i = 0; i < g->nmembers; i++) {
+		if (i == rank || !g->members[i].present || !netinc_form_is_fresh(g, i, now))
+			continue;
+		*detail = g->members[i].block;
+		return be16_to_cpu(join->block) == g->members[i].block;
+	}
+	return true;
+}
+
 /* Of what the ranks say that they have contributed to, one is to be the furthest. */
 static bool begun_fits_others(const struct netinc_group *g, u32 rank, u32 begun)
 {
@@ -435,6 +455,8 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 		return INC_REFUSE_NEXT;
 	if (!begun_fits_others(g, rank, pkt->opseq))
 		return INC_REFUSE_NEXT;
+	if (!block_fits_others(g, rank, join, now, detail))
+		return INC_REFUSE_BLOCK;
 	/* a shortage of memory passes, as a limit does not */
 	if (!link_child(g, rank, join, peer, now))
 		return INC_REFUSE_BUSY;
@@ -489,6 +511,9 @@ static int join_again(struct netinc_group *g, u32 rank, const struct netinc_pkt 
 		*detail = g->agg.una;
 		return INC_REFUSE_NEXT;
 	}
+	*detail = g->block;
+	if (be16_to_cpu(join->block) != g->block)
+		return INC_REFUSE_BLOCK;
 	g->state = INC_GROUP_RESYNC;
 	if (!g->rejoined)
 		g->resync = now;

@@ -40,6 +40,7 @@ static struct {
 	struct netinc_peer link[SIZE];	/* where what is for each member goes */
 	u32 links;
 	bool no_link;
+	u16 blocks;		/* bytes that all members say; 0: see block_of() */
 	u32 from[SIZE], to[SIZE], renumbered;
 } env;
 
@@ -224,10 +225,21 @@ static inline struct netinc_peer peer_of(u32 rank)
 	};
 }
 
+/* What the path of a new one carries, and what READY has said from the first epoch on. */
+static inline u16 block_of(u32 rank)
+{
+	if (env.blocks)
+		return env.blocks;
+	if (env.g.epoch && !env.g.move)
+		return env.g.block;
+	return env.g.move ? INC_MIN_BLOCK : INC_MIN_BLOCK + 16 * rank;
+}
+
 static inline struct inc_join join_of(u32 rank, u64 next)
 {
 	return (struct inc_join){ .size = cpu_to_be32(SIZE), .nonce = cpu_to_be32(100 + rank),
-				  .next = cpu_to_be64(next), .block = cpu_to_be16(64 + 16 * rank) };
+				  .next = cpu_to_be64(next),
+				  .block = cpu_to_be16(block_of(rank)) };
 }
 
 static inline struct netinc_pkt pkt_of(u8 type, u32 rank)

@@ -48,6 +48,35 @@ static void form_at(u32 move, u64 next, u64 now)
 	env.seen = env.logged;
 }
 
+/*
+ * One of the ranks that come says that its blocks are others than they were elsewhere: with a READY
+ * of his none of the rest would go on here. Who is not heard of any more does not count.
+ */
+static void test_other_blocks(void)
+{
+	begin_at(2);
+	env.blocks = 112;
+	expect(!come(0, 2, 50, 3, 0, 1000), "rank 0");
+	env.blocks = 96;
+	expect(come(1, 2, 50, 3, 0, 1000) == INC_REFUSE_BLOCK && env.detail == 112,
+	       "shorter ones, detail %llu", (unsigned long long)env.detail);
+	env.blocks = 128;
+	expect(come(1, 2, 50, 3, 0, 1000) == INC_REFUSE_BLOCK, "longer ones");
+	expect(env.g.joined == 1 && !env.g.members[1].present, "%u have come", env.g.joined);
+	env.blocks = 112;
+	expect(!come(1, 2, 50, 3, 0, 1000) && !come(2, 2, 50, 3, 0, 1000), "the others");
+	expect(env.g.state == INC_GROUP_ACTIVE && env.g.block == 112, "blocks of %u", env.g.block);
+	env.seen = env.logged;
+	end();
+	begin_at(2);
+	env.blocks = 96;
+	expect(!come(0, 2, 50, 3, 0, 1000), "rank 0");
+	env.blocks = 112;
+	expect(!come(1, 2, 50, 3, 0, 1000 + 2 * DEAD * NETINC_MS), "when that is gone");
+	env.seen = env.logged;
+	end();
+}
+
 static void probe_from(u32 rank, u64 una, u32 peers, u64 now)
 {
 	struct netinc_pkt pkt = pkt_of(INC_PKT_PROBE, rank);
@@ -452,7 +481,8 @@ static void test_first_mover_goes(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_plan), KTAP(test_arrive), KTAP(test_restart), KTAP(test_restarts),
+	KTAP(test_other_blocks), KTAP(test_plan), KTAP(test_arrive), KTAP(test_restart),
+	KTAP(test_restarts),
 	KTAP(test_not_moved), KTAP(test_late_packets), KTAP(test_refused), KTAP(test_refused_above),
 	KTAP(test_thrown_away), KTAP(test_leave), KTAP(test_leave_unheard),
 	KTAP(test_begun), KTAP(test_plan_again), KTAP(test_restart_ghost),

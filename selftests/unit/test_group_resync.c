@@ -96,6 +96,43 @@ static void test_next(void)
 }
 
 /*
+ * A member lies about its blocks when it joins the next epoch: READY with shorter ones is none that
+ * the others take, who would be kept from going on.
+ */
+static void test_other_blocks(void)
+{
+	static const u16 lies[] = { INC_MIN_BLOCK, 96, 128, INC_MAX_BLOCK };
+	struct netinc_peer peer = peer_of(1);
+	struct netinc_pkt pkt;
+	struct inc_join j;
+	u32 i;
+
+	begin();
+	env.blocks = 112;
+	for (i = 0; i < SIZE; i++)
+		expect(!join(i, 50, 1000), "rank %u", i);
+	expect(env.g.block == 112, "blocks of %u", env.g.block);
+	for (i = 0; i < SIZE; i++)
+		contrib(i, 50, 1, i, 0, 2000);
+	expect(!join(0, 50, 2000), "rank 0");
+	j = join_of(1, 50);
+	pkt = pkt_of(INC_PKT_JOIN, 1);
+	for (i = 0; i < ARRAY_SIZE(lies); i++) {
+		j.block = cpu_to_be16(lies[i]);
+		expect(netinc_group_join(&env.g, &pkt, &j, &peer, 2000, &env.detail) ==
+		       INC_REFUSE_BLOCK && env.detail == 112, "blocks of %u, detail %llu", lies[i],
+		       (unsigned long long)env.detail);
+	}
+	expect(env.g.rejoined == 1 && env.g.members[1].block == 112, "%u have rejoined",
+	       env.g.rejoined);
+	expect(!join(1, 50, 2001) && !join(2, 50, 2001), "the others");
+	expect(env.g.state == INC_GROUP_ACTIVE && env.g.epoch == 2 && env.g.block == 112,
+	       "state %u, blocks of %u", env.g.state, env.g.block);
+	env.seen = env.logged;
+	end();
+}
+
+/*
  * Two ranks lie about their operations so that no number is the latest of all: whatever the node
  * says to go on from, rank 0 has not contributed to it.
  */
@@ -272,7 +309,7 @@ static void test_late_rejoins(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_resync), KTAP(test_rejoin_checks), KTAP(test_next), KTAP(test_lost_ready),
-	KTAP(test_far_operations), KTAP(test_far_operations_moved),
+	KTAP(test_far_operations), KTAP(test_far_operations_moved), KTAP(test_other_blocks),
 	KTAP(test_leaver_rejoins), KTAP(test_leaver_stays_away), KTAP(test_late_rejoins),
 };
 

@@ -369,6 +369,14 @@ static void test_bad_plan(void)
 	body.lineage = cpu_to_be64(8);
 	pkt.epoch = 2;
 	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "another group");
+	/* of other lengths operations that wait would be cut differently, or not fit */
+	body = ready_body(0);
+	body.block = cpu_to_be16(BLOCK + INC_BLOCK_ALIGN);
+	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "longer blocks");
+	env.ep.block = BLOCK + INC_BLOCK_ALIGN;
+	body.block = cpu_to_be16(BLOCK);
+	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "shorter blocks");
+	env.ep.block = BLOCK;
 	expect(!give_ready(2, 0, 0), "the right one");
 	netinc_ep_retain_drop(&env.ep);
 }

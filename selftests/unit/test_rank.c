@@ -107,6 +107,44 @@ static void test_bad_ready(void)
 	expect_count(DROP_EPOCH, 1u);
 }
 
+static struct netinc_op block_floats(u8 coll)
+{
+	return (struct netinc_op){ .coll = coll, .type = INC_TYPE_MXF8E4M3,
+				   .wire = INC_TYPE_MXF8E4M3, .count = 1,
+				   .op = coll == INC_COLL_BROADCAST ? INC_OP_NONE : INC_OP_SUM };
+}
+
+static struct netinc_op one_float(void)
+{
+	return (struct netinc_op){ .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32,
+				   .wire = INC_TYPE_F32, .op = INC_OP_SUM, .count = 1 };
+}
+
+/*
+ * Blocks of 64 bytes have no room for an accumulator of block floats: no node would take what would
+ * be sent. It is said at once, also while the rank joins another epoch, and counts as no operation.
+ */
+static void test_too_long(void)
+{
+	struct netinc_op sum = block_floats(INC_COLL_ALLREDUCE), again = sum, other = one_float();
+	struct netinc_op moved = block_floats(INC_COLL_BROADCAST);
+
+	begin(0);
+	expect(netinc_ep_submit(&env.ep, &sum, env.now) == -ENOTCONN, "before it has joined");
+	ready(0);
+	expect(netinc_ep_submit(&env.ep, &sum, env.now) == -EOPNOTSUPP, "of a member");
+	expect(!env.ep.head && !env.ep.next_seq && !env.ep.submitted, "operation %u is next",
+	       env.ep.next_seq);
+	expect_quiet();
+	expect(!netinc_ep_submit(&env.ep, &moved, env.now) && moved.seq == 0, "what is moved");
+	expect(!error(0, 0, 1, INC_ERR_MISMATCH), "ERROR");
+	expect_state(INC_STATE_RESYNC);
+	expect(netinc_ep_submit(&env.ep, &again, env.now) == -EOPNOTSUPP, "after an error");
+	expect(!netinc_ep_submit(&env.ep, &other, env.now) && other.seq == 1, "f32 is operation %u",
+	       other.seq);
+	expect(env.done == 1 && env.failed == 1, "%u are done, %u failed", env.done, env.failed);
+}
+
 static void test_refuse(void)
 {
 	begin(0);
@@ -669,7 +707,8 @@ static void test_same_time(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_refuse), KTAP(test_order),
+	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_too_long),
+	KTAP(test_refuse), KTAP(test_order),
 	KTAP(test_stripes), KTAP(test_shrink), KTAP(test_limits_of_node), KTAP(test_patience),
 	KTAP(test_clamp_pause), KTAP(test_join_rtt), KTAP(test_ready_shown), KTAP(test_join_pace),
 	KTAP(test_busy_pace), KTAP(test_same_time), KTAP(test_rebind),
