@@ -339,6 +339,13 @@ static void lengths(void)
 		       "%zu values: the last block is not filled up with zeros", n);
 	}
 	expect(inc_mx_blocks(SIZE_MAX) == SIZE_MAX / 32 + 1, "of as many as there may be");
+	expect(inc_mx_bytes(INC_TYPE_MXF4E2M1, SIZE_MAX) == (SIZE_MAX / 32 + 1) * 17, "their bytes");
+	/* who asks for memory of that size is not to get some of a few bytes */
+	n = SIZE_MAX / 33 * 32;
+	expect(inc_mx_bytes(INC_TYPE_MXI8, n) == SIZE_MAX / 33 * 33 &&
+	       inc_mx_bytes(INC_TYPE_MXI8, n + 1) == SIZE_MAX &&
+	       inc_mx_bytes(INC_TYPE_MXI8, SIZE_MAX) == SIZE_MAX, "more bytes than there may be: %zu",
+	       inc_mx_bytes(INC_TYPE_MXI8, SIZE_MAX));
 }
 
 static void errors(void)

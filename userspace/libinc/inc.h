@@ -656,7 +656,10 @@ size_t inc_type_size(enum inc_type type);
  *	inc_mx_unpack(INC_TYPE_MXF8E4M3, x, buf, values);
  */
 
-/* Blocks that @values take, the last one may not be full; and their bytes, 0 for another type. */
+/*
+ * Blocks that @values take, the last one may not be full; and their bytes: 0 for another type,
+ * SIZE_MAX if that is too few.
+ */
 size_t inc_mx_blocks(size_t values);
 size_t inc_mx_bytes(enum inc_type type, size_t values);
 

@@ -51,7 +51,9 @@ size_t inc_mx_blocks(size_t values)
 
 size_t inc_mx_bytes(enum inc_type type, size_t values)
 {
-	return mx_format(type) ? inc_mx_blocks(values) * inc_type_size(type) : 0;
+	size_t blocks = inc_mx_blocks(values), size = mx_format(type) ? inc_type_size(type) : 0;
+
+	return size && blocks > SIZE_MAX / size ? SIZE_MAX : blocks * size;
 }
 
 static int check_values(enum inc_type type, const void *blocks, const void *values, size_t n)
