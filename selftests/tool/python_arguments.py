@@ -307,6 +307,14 @@ def blocks_of_values():
            "mxi8", room)
     raises(ValueError, "^blocks is read-only", inc.mx_pack, values, "mxf4e2m1", bytes(34))
     raises(ValueError, "^blocks has 33 bytes: expected 66", inc.mx_unpack, bytes(33), "mxi8", back)
+    # in C that is a promise of the caller
+    both = bytearray(4 * 33 + 66)
+    for begin in 0, 4, 66, 4 * 33 - 4:
+        shared = np.frombuffer(both, "u1", 66, begin)
+        for call, args in ((inc.mx_pack, (np.frombuffer(both, "f4", 33), "mxi8", shared)),
+                           (inc.mx_unpack, (shared, "mxi8", np.frombuffer(both, "f4", 33)))):
+            raises(ValueError, "^blocks and values share memory: expected two buffers$", call, *args)
+    inc.mx_pack(np.frombuffer(both, "f4", 33), "mxi8", np.frombuffer(both, "u1", 66, 4 * 33))
     raises(TypeError, r"^send \(in place\) has elements of f32: expected bytes, the blocks that "
            r"inc.mx_pack\(\) makes", me.allreduce, values, type="mxi8")
     raises(ValueError, "has 34 bytes: expected a multiple of 33, the size of mxi8", me.allreduce, room,

@@ -41,6 +41,12 @@ def _blocks(obj: Buffer, size: int, writable: bool) -> memoryview:
     return view
 
 
+def _expect_apart(blocks: memoryview, values: memoryview) -> None:
+    first, other = _calls.address_of(blocks), _calls.address_of(values)
+    if first < other + values.nbytes and other < first + blocks.nbytes:
+        raise ValueError("blocks and values share memory: expected two buffers")
+
+
 def mx_pack(values: Buffer, type: TypeLike, blocks: Optional[Buffer] = None) -> Buffer:
     """
     Makes blocks of f32, in @blocks, which has mx_bytes() of room, or in a new bytearray, and returns that: for
@@ -50,6 +56,7 @@ def mx_pack(values: Buffer, type: TypeLike, blocks: Optional[Buffer] = None) -> 
     count = view.nbytes // 4
     out = bytearray(mx_bytes(count, kind)) if blocks is None else blocks
     with view, _blocks(out, mx_bytes(count, kind), True) as room:
+        _expect_apart(room, view)
         ret = _abi.lib.inc_mx_pack(kind, _calls.address_of(room), _calls.address_of(view), count)
     if ret:
         raise Error(-ret, text_of(None))
@@ -61,6 +68,7 @@ def mx_unpack(blocks: Buffer, type: TypeLike, values: Buffer) -> None:
     kind, view = _block_type(type), _values(values, True)
     count = view.nbytes // 4
     with view, _blocks(blocks, mx_bytes(count, kind), False) as packed:
+        _expect_apart(packed, view)
         ret = _abi.lib.inc_mx_unpack(kind, _calls.address_of(view), _calls.address_of(packed), count)
     if ret:
         raise Error(-ret, text_of(None))
