@@ -68,7 +68,7 @@ struct netinc_slot {
 	 */
 	u16 flags;
 	u16 len;		/* payload of the result, bytes */
-	/* times as long as an element an accumulator is, 1..4; of what is not folded 1 */
+	/* times as long as an element an accumulator is, 1..8; of what is not folded 1 */
 	u8 wider;
 	/* UP: the partial, or the result, has been lost on a link above: children slow down */
 	bool lost_above;
