@@ -302,6 +302,77 @@ static void test_lying_width(void)
 	end_tree();
 }
 
+/* A contribution of rank 0 to block 0, at a node whose blocks have @block bytes. */
+static int give_blocks(u32 block, u8 type, u8 op, u16 len, u16 flags)
+{
+	struct netinc_group *g = &net.node[1].g;
+	struct netinc_pkt pkt;
+	struct load *l;
+	int err;
+
+	form_tree(false, 1, 2, 1, 2);
+	g->block = block;
+	g->agg.block = block;
+	g->members[0].height = !!(flags & INC_F_WIDE);
+	l = load_new(1);
+	l->has_desc = flags & INC_F_DESC;
+	pkt = rank_pkt(0, INC_PKT_CONTRIB);
+	pkt.flags = INC_F_PAYLOAD | INC_F_WANT | flags;
+	pkt.dtype = type;
+	pkt.dop = op;
+	pkt.len = len;
+	err = rank_says(0, &pkt, NULL, 0, l);
+	g->members[0].height = 0;
+	load_put(l);
+	end_tree();
+	return err;
+}
+
+/*
+ * Block floats, of which an accumulator is four or eight times as long: what does not fit, what is
+ * no whole element, nor whole accumulator, and what nobody folds.
+ */
+static void test_lying_blocks(void)
+{
+	static const struct {
+		u16 block;
+		u8 type, op;
+		u16 len, flags;
+		int err;
+	} cases[] = {
+		{ 128, INC_TYPE_MXF8E4M3, INC_OP_SUM, 33, 0, INVALID },
+		{ 144, INC_TYPE_MXF8E4M3, INC_OP_SUM, 33, 0, 0 },
+		{ 144, INC_TYPE_MXF8E4M3, INC_OP_SUM, 33, INC_F_DESC, INVALID },
+		{ 176, INC_TYPE_MXF8E4M3, INC_OP_SUM, 33, INC_F_DESC, 0 },
+		{ 128, INC_TYPE_MXF4E2M1, INC_OP_MAX, 17, 0, INVALID },
+		{ 144, INC_TYPE_MXF4E2M1, INC_OP_MAX, 17, 0, 0 },
+		{ 160, INC_TYPE_MXF4E2M1, INC_OP_MAX, 17, INC_F_DESC, INVALID },
+		{ 144, INC_TYPE_MXF4E2M1, INC_OP_MAX, 34, 0, INVALID },
+		{ 144, INC_TYPE_MXF4E2M1, INC_OP_MAX, 16, 0, INVALID },
+		{ 144, INC_TYPE_MXI8, INC_OP_AVG, 32, 0, INVALID },
+		{ 144, INC_TYPE_MXI8, INC_OP_AVG, 132, INC_F_WIDE, 0 },
+		{ 144, INC_TYPE_MXI8, INC_OP_AVG, 136, INC_F_WIDE, INVALID },
+		{ 144, INC_TYPE_MXF4E2M1, INC_OP_MIN, 136, INC_F_WIDE, 0 },
+		{ 144, INC_TYPE_MXF4E2M1, INC_OP_MIN, 132, INC_F_WIDE, INVALID },
+		{ 144, INC_TYPE_MXF4E2M1, INC_OP_MIN, 68, INC_F_WIDE, INVALID },
+		{ 128, INC_TYPE_MXF4E2M1, INC_OP_MIN, 136, INC_F_WIDE, INVALID },
+		{ 144, INC_TYPE_MXF4E2M1, INC_OP_MIN, 136, INC_F_WIDE | INC_F_DESC, INVALID },
+		/* there is no product: no accumulators, and elements that cannot be folded */
+		{ 144, INC_TYPE_MXI8, INC_OP_PROD, 132, INC_F_WIDE, INVALID },
+		{ 144, INC_TYPE_MXI8, INC_OP_PROD, 132, 0, 0 },
+		{ 144, __INC_TYPE_MAX, INC_OP_SUM, 33, 0, 0 },
+		{ 144, __INC_TYPE_MAX, INC_OP_SUM, 132, INC_F_WIDE, INVALID },
+	};
+	u32 i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		err = give_blocks(cases[i].block, cases[i].type, cases[i].op, cases[i].len,
+				  cases[i].flags);
+		expect(err == cases[i].err, "case %u: %d", i, err);
+	}
+}
+
 /* To block 0 of operation 0: with a descriptor, or with so many bytes of elements. */
 static void give_part(u32 rank, u8 type, u16 len)
 {
@@ -374,6 +445,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_joins_moved),
 	KTAP(test_wide),
 	KTAP(test_lying_width),
+	KTAP(test_lying_blocks),
 	KTAP(test_descriptor_apart),
 };
 
