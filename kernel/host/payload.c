@@ -131,14 +131,21 @@ static bool add_to_span(struct netinc_batch *bt, const struct netinc_pkt *pkt)
 	return true;
 }
 
+/* Most often the first bytes say that it is not. Payload begins at a multiple of 4. */
+static bool is_zeros(const void *payload, u32 len)
+{
+	return (len < sizeof(u32) || !*(const u32 *)payload) && !memchr_inv(payload, 0, len);
+}
+
 /* The block with this @payload, the last one of the segments, is one of a span if it is all 0. */
 static void shorten_zeros(struct netinc_batch *bt, const struct netinc_pkt *pkt,
 			  const void *payload)
 {
-	struct netinc_pkt zero = *pkt;
+	struct netinc_pkt zero;
 
-	if ((pkt->flags & INC_F_DESC) || memchr_inv(payload, 0, pkt->len))
+	if (likely(!is_zeros(payload, pkt->len)) || (pkt->flags & INC_F_DESC))
 		return;
+	zero = *pkt;
 	zero.flags |= INC_F_ZERO;
 	if (!add_to_span(bt, &zero))
 		return;
