@@ -289,14 +289,17 @@ u64 netinc_node_memory(struct netinc_node *node)
 	return held;
 }
 
-static void remove_ports(struct netinc_net *nn, const struct net_device *dev)
+/* The device goes, or has another name. */
+static void update_ports(struct netinc_net *nn, const struct net_device *dev, bool goes)
 {
+	void (*update)(struct netinc_node *node, const struct net_device *dev) =
+		goes ? netinc_port_gone : netinc_port_renamed;
 	struct netinc_node *node;
 
 	lockdep_assert_held(&nn->mutex);
 	list_for_each_entry(node, &nn->nodes, list)
-		netinc_port_gone(node, dev);
-	netinc_port_gone(nn->edge, dev);
+		update(node, dev);
+	update(nn->edge, dev);
 }
 
 static int node_netdev(struct notifier_block *nb, unsigned long event, void *ptr)
@@ -308,8 +311,7 @@ static int node_netdev(struct notifier_block *nb, unsigned long event, void *ptr
 	if (event != NETDEV_UNREGISTER && event != NETDEV_CHANGENAME)
 		return NOTIFY_DONE;
 	mutex_lock(&nn->mutex);
-	if (event == NETDEV_UNREGISTER)
-		remove_ports(nn, dev);
+	update_ports(nn, dev, event == NETDEV_UNREGISTER);
 	node = netinc_node_find(nn, dev->ifindex);
 	if (node && event == NETDEV_UNREGISTER)
 		node_remove(node);

@@ -60,7 +60,7 @@ struct netinc_port {
 	struct rcu_head rcu;
 	struct kref ref;	/* the list's, and each link's */
 	u32 ifindex;
-	char name[IFNAMSIZ];
+	char name[IFNAMSIZ];	/* of its device; node->lock to write */
 	struct netinc_stats __percpu *stats;	/* enum netinc_port_stat */
 };
 
@@ -180,6 +180,8 @@ struct netinc_node *netinc_node_for(const struct netinc_rx *rx);
  */
 struct netinc_port *netinc_port_get(struct netinc_node *node, const struct net_device *dev);
 void netinc_port_put(struct netinc_port *port);	/* or NULL */
+/* Its device has another name. */
+void netinc_port_renamed(struct netinc_node *node, const struct net_device *dev);
 /* Its device is about to go. Links that still have the port count on until they go, too. */
 void netinc_port_gone(struct netinc_node *node, const struct net_device *dev);
 /* Packets of the upward types. */

@@ -70,6 +70,17 @@ struct netinc_port *netinc_port_get(struct netinc_node *node, const struct net_d
 	return port;
 }
 
+void netinc_port_renamed(struct netinc_node *node, const struct net_device *dev)
+{
+	struct netinc_port *port;
+
+	spin_lock_bh(&node->lock);
+	port = find_port(node, dev);
+	if (port)
+		strscpy(port->name, dev->name, sizeof(port->name));
+	spin_unlock_bh(&node->lock);
+}
+
 void netinc_port_gone(struct netinc_node *node, const struct net_device *dev)
 {
 	struct netinc_port *port;

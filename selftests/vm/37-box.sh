@@ -96,6 +96,14 @@ ports() {
 		xargs)" = "$*"
 }
 
+# port_renamed OLD NEW: it is in the list with the name that its device has
+port_renamed() {
+	ip -n sw link set "$1" down && ip -n sw link set "$1" name "$2" && ip -n sw link set "$2" up ||
+		return
+	inc -n sw -j port show | grep -q "\"dev\":\"$2\"" &&
+		! inc -n sw -j port show | grep -q "\"dev\":\"$1\""
+}
+
 # port_goes PORT: with its device, from the list, and traffic by the others is counted on
 port_goes() {
 	ip -n sw link del "$1" || return
@@ -177,7 +185,8 @@ routed_leaf() {
 	node add dev all
 	lab box.py leaf:
 	coll "routed leaf: all four ports" 4 10.255.0.1
-	check "a port that goes is in the list no more" port_goes p4
+	check "a port has the name of its device" port_renamed p4 q4
+	check "a port that goes is in the list no more" port_goes q4
 	node del dev all
 	inc_topology_destroy
 }
