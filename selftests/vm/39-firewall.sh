@@ -76,12 +76,13 @@ behind() {
 		inc -n "h$nr" parent set "$INC_NODE4"
 }
 
+# translate HOST [PORTS]: to its own address, and to one of these ports
 translate() {
-	in_ns "$1" nft -f - <<-'END'
+	in_ns "$1" nft -f - <<-END
 		table ip nat {
 			chain out {
 				type nat hook postrouting priority 100;
-				oif eth0 ip saddr 10.6.0.0/16 udp dport 5227 counter masquerade
+				oif eth0 ip saddr 10.6.0.0/16 udp dport 5227 counter masquerade ${2:+to :$2}
 			}
 		}
 	END
@@ -94,6 +95,21 @@ translated() {
 	run_ranks 6 inc-coll --quiet --seed "$SEED" --ops 60 --max 20000 &&
 		expect "connections that were translated" \
 			"$(in_ns h1 nft list table ip nat | sed -n 's/.*counter packets \([0-9]*\).*/\1/p')" -ge 2
+}
+
+# In mid-job the cable is pulled, with which translations go; when it is back, others are made, to
+# other ports. Both ranks show who they are, and stay.
+translated_anew() {
+	local blocks rebinds
+
+	blocks=$(counter sw blocks) rebinds=$(counter sw rebinds)
+	start_ranks 6 inc-coll --quiet --seed "$SEED" --ops 500 --late 20
+	wait_for 60 more_blocks "$blocks" && in_ns h1 nft delete table ip nat &&
+		translate h1 41000-41999 && ip -n h1 link set eth0 down &&
+		ip -n h1 link set eth0 up && blocks=$(counter sw blocks) &&
+		wait_for 60 more_blocks "$blocks" &&
+		expect "ranks that have come by other ports" "$(counter sw rebinds)" -ge $((rebinds + 2)) &&
+		wait_ranks
 }
 
 # ping_rule HOST HOOK STATEMENT: it does this with questions of inc ping
@@ -184,6 +200,7 @@ for ((h = 1; h <= INC_HOSTS; h++)); do
 	set_up open_host "h$h"
 done
 check "two ranks behind one address" translated
+check "they are translated to other ports in a job, which goes on" translated_anew
 check "groups are gone" wait_for 30 no_groups
 inc_topology_destroy
 inc_end

@@ -365,10 +365,6 @@ other_way() {
 		wait_ranks
 }
 
-more_blocks() {
-	[ "$(counter sw blocks)" -ge $(($1 + 10)) ]
-}
-
 # Each host has two cables to the switch, of which one is in use.
 bond() {
 	cables 2

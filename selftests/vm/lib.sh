@@ -446,6 +446,11 @@ ip_bytes() {
 	first_number bytes "$(tc -n "$1" -s -j qdisc show dev "$2" root)"
 }
 
+# more_blocks N: the node has completed some more than N
+more_blocks() {
+	[ "$(counter sw blocks)" -ge $(($1 + 10)) ]
+}
+
 no_groups() {
 	local ns
 
