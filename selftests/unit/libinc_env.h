@@ -54,6 +54,7 @@ static struct {
 	struct inc_register reg[16];	/* at their id - 1, len 0: none */
 	uint32_t last_reg;
 	int no_reg;		/* errno of all that would register */
+	uint32_t block;		/* bytes of the group's blocks */
 } kernel;
 
 uint32_t inc_rank(const struct inc_group *g)
@@ -163,7 +164,8 @@ unsigned int inc_process(void)
 int inc_ask_info(const struct inc_group *of, struct inc_info *info)
 {
 	(void)of;
-	*info = (struct inc_info){ .state = INC_STATE_READY, .missing = 2 };
+	*info = (struct inc_info){ .state = INC_STATE_READY, .missing = 2,
+				    .block = kernel.block };
 	return 0;
 }
 

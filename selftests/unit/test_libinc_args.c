@@ -278,6 +278,18 @@ static void test_unsupported(void)
 	unsupported("saturating: saturating are only", GOOD(.mode = INC_MODE_SATURATE));
 	unsupported("no reduction kernel for f32 sum", GOOD());
 	unsupported("not in this kernel", MOVE_OF(GATHER, .count = 1));
+	kernel.block = 128;
+	unsupported("allreduce mxf8e4m3 sum 1: an accumulator of mxf8e4m3 takes 132 bytes, the group's blocks have 128: expected a path with a larger MTU",
+		    GOOD(.type = INC_TYPE_MXF8E4M3, .count = 1));
+	unsupported("an accumulator of mxf4e2m1 takes 136 bytes",
+		    GOOD(.type = INC_TYPE_MXF4E2M1, .count = 1));
+	unsupported("no reduction kernel for f32 sum", GOOD());
+	unsupported("mxi8 has no bxor", GOOD(.type = INC_TYPE_MXI8, .op = INC_OP_BXOR, .count = 1));
+	unsupported("not in this kernel",
+		    MOVE_OF(GATHER, .type = INC_TYPE_MXI8, .count = 1));
+	kernel.block = 144;
+	unsupported("no reduction kernel for mxf4e2m1 sum",
+		    GOOD(.type = INC_TYPE_MXF4E2M1, .count = 1));
 }
 
 static void test_options(void)

@@ -363,6 +363,12 @@ def t_memory(lab):
     whole.protect(0, 2)                                 # begins well, ends in nothing
     fails(errno.EFAULT, rank.ioctl, IOC_SUBMIT, submit(count=2 * n + 1, send=whole.at, recv=mem.at))
     fails(errno.EFAULT, rank.ioctl, IOC_SUBMIT, submit(count=2 * n + 1, send=mem.at, recv=whole.at))
+    # blocks of 33 and 17 bytes: of these counts 32 bits have some bytes only; the last one is cut
+    for dtype, size in ((22, 33), (24, 17), (25, 33)):
+        for count in (1 << 32) // size + 1, (1 << 32) - 1, 2 * PAGE // size + 1:
+            for send, recv in (mem.at, whole.at), (whole.at, mem.at), (whole.at, whole.at):
+                fails(errno.EFAULT, rank.ioctl, IOC_SUBMIT,
+                      submit(dtype=dtype, op=w.SUM, count=count, send=send, recv=recv))
     equal(rank.info()["submitted"], 0 + rank.info()["completed"], "operations under way")
     # read-only memory may be sent, and neighbours are no overlap
     others = lab.job.begin((1, 2), n, 1)

@@ -121,7 +121,7 @@ struct inc_shape {
 const struct inc_shape *inc_shape(unsigned int coll);
 bool inc_applies(enum inc_whose whose, bool root);
 bool inc_meaningful(const struct inc_submit *op);
-void inc_why_unsupported(char *buf, size_t len, const struct inc_submit *op);
+void inc_why_unsupported(char *buf, size_t len, const struct inc_submit *op, unsigned int block);
 
 /* args.c */
 int inc_fill(struct inc_group *group, struct inc_submit *op, const struct inc_args *args);

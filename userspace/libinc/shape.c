@@ -116,8 +116,19 @@ bool inc_meaningful(const struct inc_submit *op)
 	return !inc_shape(op->coll)->reduces || (has_op(op) && !avg_of_prefix(op));
 }
 
-/* Completes "allreduce f32 bxor 16: ..." after -EOPNOTSUPP. */
-void inc_why_unsupported(char *buf, size_t len, const struct inc_submit *op)
+/* Bytes of an accumulator of block floats: f32, filled up to as many elements; else 0. */
+static unsigned int block_accumulator(unsigned int type)
+{
+	unsigned int size = inc_type_size(type), bytes = 4 * INC_MX_VALUES;
+
+	return has_type(BLOCKS, type) ? (bytes + size - 1) / size * size : 0;
+}
+
+/*
+ * Completes "allreduce f32 bxor 16: ..." after -EOPNOTSUPP. @block: bytes of the group's blocks, 0:
+ * not known.
+ */
+void inc_why_unsupported(char *buf, size_t len, const struct inc_submit *op, unsigned int block)
 {
 	const char *type = inc_type_name(op->type) ?: "", *reduce = inc_op_name(op->op) ?: "";
 	const struct inc_shape *shape = inc_shape(op->coll);
@@ -132,9 +143,10 @@ void inc_why_unsupported(char *buf, size_t len, const struct inc_submit *op)
 	else if (op->mode & INC_MODE_SATURATE &&
 		 !(op->op == INC_OP_SUM && has_type(SMALL_INTS, op->type)))
 		snprintf(buf, len, "saturating are only sums of i8, i16, u8 and u16");
-	else if (has_type(BLOCKS, op->type))
-		snprintf(buf, len, "%s is not in this kernel (inc caps show), or longer than a packet",
-			 type);
+	else if (shape->reduces && block && block < block_accumulator(op->type))
+		snprintf(buf, len,
+			 "an accumulator of %s takes %u bytes, the group's blocks have %u: expected a path with a larger MTU",
+			 type, block_accumulator(op->type), block);
 	else if (shape->reduces)
 		snprintf(buf, len, "no reduction kernel for %s %s here (inc caps show)", type,
 			 reduce);

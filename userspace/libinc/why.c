@@ -66,7 +66,7 @@ static int check_kernel(const struct answer *answer, const struct inc_submit *op
 		return say(answer, -EAFNOSUPPORT, "the module is not loaded: modprobe inc");
 	if (!inc_shape(op->coll)->reduces || (caps.variant[0] && inc_meaningful(op)))
 		return 0;
-	inc_why_unsupported(reason, sizeof(reason), op);
+	inc_why_unsupported(reason, sizeof(reason), op, 0);
 	return say(answer, -EOPNOTSUPP, "%s", reason);
 }
 
