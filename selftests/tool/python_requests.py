@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Requests and blocking calls of the Python package: signals, threads, who drops what."""
+import copy
 import errno
 import gc
 import os
+import pickle
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -174,6 +177,39 @@ def a_dropped_group_is_aborted():
         gc.collect()
     expect("warnings", [entry.category for entry in seen], [ResourceWarning])
     expect("closed, locked", (fake.closed, is_locked(buf)), ("abort", False))
+
+
+@test
+def a_dropped_group_is_aborted_where_warnings_are_errors():
+    fake, g = group()
+    seen, hook = [], sys.unraisablehook
+    sys.unraisablehook = lambda args: seen.append(args.exc_type)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            del g
+            gc.collect()
+    finally:
+        sys.unraisablehook = hook
+    expect("errors, closed", (seen, fake.closed), ([ResourceWarning], "abort"))
+
+
+@test
+def groups_requests_and_memory_are_not_copied():
+    fake, g = group()
+    buf = bytearray(8)
+    request, memory = g.iallreduce(buf), g.register(bytes(8))
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        raises(TypeError, r"^a group cannot be copied or pickled: expected dup\(\), or one that "
+               "the other process joins$", copied, g)
+        raises(TypeError, "^a request cannot be copied or pickled: .* of its group$", copied, request)
+        raises(TypeError, "^registered memory cannot be copied or pickled: .* of its group$", copied,
+               memory)
+    gc.collect()
+    expect("closed", (fake.closed, g.closed), (None, False))
+    fake.end(1)
+    request.wait()
+    g.leave()
 
 
 @test

@@ -7,7 +7,7 @@ import os
 import time
 import types
 import warnings
-from typing import Optional, Set, Tuple, Type as ClassType, Union
+from typing import NoReturn, Optional, Set, SupportsIndex, Tuple, Type as ClassType, Union
 
 from . import _abi
 from ._abi import NO_RANK, Coll, State
@@ -296,8 +296,14 @@ class Group(Operations, Collectives):
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
-            warnings.warn(f"{self!r} was neither left nor aborted: it is aborted", ResourceWarning, source=self)
-            self.abort()
+            try:
+                warnings.warn(f"{self!r} was neither left nor aborted: it is aborted", ResourceWarning, source=self)
+            finally:
+                self.abort()
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """A second object would end the membership of the first one, or use it when it has ended."""
+        raise TypeError("a group cannot be copied or pickled: expected dup(), or one that the other process joins")
 
     # ---- What it is --------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ import ctypes as c
 import errno as _errno
 import os
 import types
-from typing import TYPE_CHECKING, Optional, Type
+from typing import TYPE_CHECKING, NoReturn, Optional, SupportsIndex, Type
 
 from . import _abi, _calls
 from ._errors import Error, text_of
@@ -50,6 +50,10 @@ class Memory:
 
     def __repr__(self) -> str:
         return f"<inc.Memory {'released' if self._view is None else f'{self._view.nbytes} bytes'}>"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """A second object would release what the first one has registered."""
+        raise TypeError("registered memory cannot be copied or pickled: it is of its group")
 
     @property
     def nbytes(self) -> int:

@@ -2,7 +2,7 @@
 """Operations under way, and how long they are waited for."""
 import threading
 import time
-from typing import TYPE_CHECKING, Any, FrozenSet, Generator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, FrozenSet, Generator, List, NoReturn, Optional, SupportsIndex, Tuple
 
 from . import _abi, _calls
 from ._errors import Error
@@ -101,6 +101,9 @@ class Request:
 
     def __repr__(self) -> str:
         return f"<inc.Request {self._operation.call.name} {'has ended' if self._operation.ended else 'is under way'}>"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError("a request cannot be copied or pickled: it is of its group")
 
     @property
     def done(self) -> bool:
