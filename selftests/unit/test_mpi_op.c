@@ -4,6 +4,8 @@
  * have ended, and the communicator fails only if that does not help.
  */
 #define _GNU_SOURCE
+#include <stdarg.h>
+
 #include "../../userspace/mpi/names.c"
 #include "../../userspace/mpi/pair.c"
 #include "../../userspace/mpi/stage.c"
@@ -14,6 +16,7 @@ static unsigned int nr_held, room, nr_tries, nr_progress;
 static int full_error;
 static struct incmpi_op *first_op;
 static bool is_broken;
+static char told_text[INCMPI_TEXT_LEN], told_end[INCMPI_TEXT_LEN];
 static uint64_t told_send[2], told_recv[2];	/* counts of the last alltoall */
 
 /* ---- libinc: a kernel that holds @room operations, each until it is asked for its end ---- */
@@ -73,7 +76,7 @@ int inc_info(struct inc_group *group, struct inc_info *info)
 const char *inc_errmsg(struct inc_group *group)
 {
 	(void)group;
-	return "";
+	return "rank 1 has died";
 }
 
 int inc_fd(const struct inc_group *group)
@@ -113,7 +116,16 @@ void incmpi_count(unsigned int index, uint64_t n)
 
 void incmpi_set_errmsg(const char *fmt, ...)
 {
-	(void)fmt;
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(told_text, sizeof(told_text), fmt, args);
+	va_end(args);
+}
+
+const char *incmpi_errmsg(void)
+{
+	return told_text;
 }
 
 const struct incmpi_tune_line *incmpi_line_of(const struct incmpi_comm *c,
@@ -134,16 +146,22 @@ void incmpi_comm_put(struct incmpi_comm *c)
 	(void)c;
 }
 
-bool incmpi_comm_broken(struct incmpi_comm *c)
+const char *incmpi_comm_end(struct incmpi_comm *c)
 {
 	(void)c;
-	return is_broken;
+	return is_broken ? told_end : NULL;
 }
 
-void incmpi_comm_break(struct incmpi_comm *c)
+void incmpi_comm_ended(struct incmpi_comm *c, const char *why)
 {
 	(void)c;
 	is_broken = true;
+	snprintf(told_end, sizeof(told_end), "%s", why);
+}
+
+void incmpi_comm_break(struct incmpi_comm *c, const char *why)
+{
+	incmpi_comm_ended(c, why);
 }
 
 /* ---- Tests ---- */
@@ -213,6 +231,12 @@ static void test_other_errors(void)
 	ret = incmpi_run(&the_comm, &a_barrier);
 	expect(ret == -EPROTO && is_broken && nr_tries == 1, "error %d after %u tries", ret,
 	       nr_tries);
+	ret = incmpi_run(&the_comm, &a_barrier);
+	expect(ret == -ENOTCONN && nr_tries == 1, "the next call: error %d after %u tries", ret,
+	       nr_tries);
+	expect(!strcmp(told_text,
+		       "barrier: the communicator's group has failed before: rank 1 has died"),
+	       "it is told \"%s\"", told_text);
 }
 
 /* Rank 0 of two sends @own bytes to itself, and receives @got there; 3 to and from the other. */

@@ -178,7 +178,7 @@ measured_table() {
 lost_rank() {
 	job "$1" -- --expect inc lost && says 'lost: ibarrier: .*rank 3' &&
 		says 'lost: barrier_init: .*rank 3' &&
-		says 'lost: allreduce: ' &&
+		says 'lost: allreduce: .* has failed before: .*rank 3' &&
 		says '^lost: passed' && wait_for 60 no_groups
 }
 

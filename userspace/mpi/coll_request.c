@@ -112,7 +112,7 @@ int pmpi_request_start(struct pmpi_comm *c, const struct incmpi_call *call, MPI_
 
 	*request = MPI_REQUEST_NULL;
 	if (!r) {
-		incmpi_comm_break(c->mid);
+		incmpi_comm_break(c->mid, "no memory for a request");
 		return pmpi_fail(c, -ENOMEM, "no memory for a request");
 	}
 	ret = incmpi_start(c->mid, call, &r->watch.op);
@@ -208,7 +208,7 @@ int coll_request_keep(struct pmpi_kept *k, MPI_Request *request)
 
 	*request = MPI_REQUEST_NULL;
 	if (!r) {
-		incmpi_comm_break(k->group);
+		incmpi_comm_break(k->group, "no memory for a request");
 		pmpi_kept_release(k);
 		return pmpi_fail(c, -ENOMEM, "no memory for a request");
 	}

@@ -133,20 +133,27 @@ void incmpi_comm_free(struct incmpi_comm *c)
 	incmpi_comm_put(c);
 }
 
-bool incmpi_comm_broken(struct incmpi_comm *c)
+void incmpi_comm_ended(struct incmpi_comm *c, const char *why)
+{
+	if (!c->broken)
+		snprintf(c->end, sizeof(c->end), "%s", why);
+	c->broken = true;
+}
+
+const char *incmpi_comm_end(struct incmpi_comm *c)
 {
 	bool broken;
 
 	pthread_mutex_lock(&c->lock);
 	broken = c->broken;
 	pthread_mutex_unlock(&c->lock);
-	return broken;
+	return broken ? c->end : NULL;
 }
 
-void incmpi_comm_break(struct incmpi_comm *c)
+void incmpi_comm_break(struct incmpi_comm *c, const char *why)
 {
 	pthread_mutex_lock(&c->lock);
-	c->broken = true;
+	incmpi_comm_ended(c, why);
 	if (c->group)
 		inc_abort(c->group);
 	c->group = NULL;

@@ -24,7 +24,7 @@ static const char *const own_names[INCMPI_COUNT_OPS] = {
 static const char *const staged_texts[INCMPI_NR_STAGED] = { INCMPI_STAGES(STAGED_TEXT_OF) };
 
 static _Atomic uint64_t all_counts[INCMPI_NR_COUNTS];
-static _Thread_local char errmsg[512];
+static _Thread_local char errmsg[INCMPI_TEXT_LEN];
 
 const char *incmpi_why_text(enum incmpi_why why)
 {

@@ -9,6 +9,7 @@
 #include "tune.h"
 
 #define INCMPI_MAX_PERSISTENT	64	/* groups of a communicator for persistent calls */
+#define INCMPI_TEXT_LEN		512	/* of an error's text */
 
 /* libinc's operation on the buffers of an MPI call. */
 struct incmpi_op {
@@ -46,13 +47,17 @@ struct incmpi_comm {
 	pthread_mutex_t lock;	/* of what follows */
 	unsigned int refs;	/* the owner, operations and persistent calls */
 	bool broken;		/* the group has failed, or this rank has given it up */
+	char end[INCMPI_TEXT_LEN];	/* ... and why; it does not change any more then */
 };
 
 /* comm.c */
 const struct incmpi_skin *incmpi_skin(void);
 bool incmpi_is_first(void);
 void incmpi_comm_get(struct incmpi_comm *c);
-bool incmpi_comm_broken(struct incmpi_comm *c);
+/* The group has failed, or been given up, if that has not been told before; with the lock. */
+void incmpi_comm_ended(struct incmpi_comm *c, const char *why);
+/* Why, or NULL if it has not. */
+const char *incmpi_comm_end(struct incmpi_comm *c);
 /* Of a call that is INC's, as long as its arguments are there. NULL: the table has none. */
 const struct incmpi_tune_line *incmpi_line_of(const struct incmpi_comm *c,
 					      const struct incmpi_call *call);

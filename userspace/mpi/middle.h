@@ -205,8 +205,11 @@ int incmpi_comm_size(const struct incmpi_comm *c);
 /* The communicator is freed. Operations under way keep its state; the group is left by a thread. */
 void incmpi_comm_free(struct incmpi_comm *c);
 
-/* This rank cannot take part in a call of INC's: the group fails, so that nobody waits for it. */
-void incmpi_comm_break(struct incmpi_comm *c);
+/*
+ * This rank cannot take part in a call of INC's: the group fails, so that nobody waits for it.
+ * @why: what later calls are told.
+ */
+void incmpi_comm_break(struct incmpi_comm *c, const char *why);
 
 /* This process can join no group: its ranks get none. */
 void incmpi_cannot_join(void);

@@ -102,7 +102,7 @@ static int result_of(struct incmpi_op *op, int ret)
 	if (ret > 0)
 		return -ETIME;
 	if (is_over(c->group))
-		c->broken = true;
+		incmpi_comm_ended(c, incmpi_errmsg());
 	return ret;
 }
 
@@ -191,6 +191,7 @@ static int begin_op(struct incmpi_op *op)
 
 static int start_op(struct incmpi_op *op, struct incmpi_comm *c, const struct incmpi_call *call)
 {
+	const char *end;
 	int ret;
 
 	memset(op, 0, sizeof(*op));
@@ -200,9 +201,10 @@ static int start_op(struct incmpi_op *op, struct incmpi_comm *c, const struct in
 		op->held_type = *call->recv.types;
 		op->call.recv.types = &op->held_type;
 	}
-	if (incmpi_comm_broken(c)) {
-		incmpi_set_errmsg("%s: the communicator's group has failed before",
-				  incmpi_fn_name(call->fn));
+	end = incmpi_comm_end(c);
+	if (end) {
+		incmpi_set_errmsg("%s: the communicator's group has failed before: %s",
+				  incmpi_fn_name(call->fn), end);
 		return end_op(op, -ENOTCONN);
 	}
 	ret = begin_op(op);
@@ -214,7 +216,7 @@ static int start_op(struct incmpi_op *op, struct incmpi_comm *c, const struct in
 		incmpi_set_errmsg("%s: %s", incmpi_fn_name(call->fn),
 				  ret == -ENOMEM ? "no memory to pack its elements" :
 						   "its elements could not be packed");
-	incmpi_comm_break(c);
+	incmpi_comm_break(c, incmpi_errmsg());
 	return end_op(op, ret);
 }
 
@@ -260,7 +262,7 @@ int incmpi_start(struct incmpi_comm *c, const struct incmpi_call *call, struct i
 	*out = NULL;
 	if (!op) {
 		incmpi_set_errmsg("%s: no memory", incmpi_fn_name(call->fn));
-		incmpi_comm_break(c);
+		incmpi_comm_break(c, incmpi_errmsg());
 		return -ENOMEM;
 	}
 	ret = start_op(op, c, call);
@@ -283,8 +285,8 @@ int incmpi_test(struct incmpi_op *op)
 	pthread_mutex_lock(&c->lock);
 	if (!c->group) {
 		/* given up, see incmpi_comm_break() */
-		incmpi_set_errmsg("%s: the communicator's group has failed",
-				  incmpi_fn_name(op->call.fn));
+		incmpi_set_errmsg("%s: the communicator's group has failed: %s",
+				  incmpi_fn_name(op->call.fn), c->end);
 		ret = -ENOTCONN;
 	} else {
 		ret = inc_test(&op->req);

@@ -518,6 +518,8 @@ static void fill_typed(struct pmpi_call *call, struct incmpi_side *side, struct 
 	}
 }
 
+static const char no_types[] = "alltoallw: no memory for its types";
+
 bool pmpi_do_alltoallw(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
 		       struct incmpi_shares sent, const MPI_Datatype send_types[], void *recv,
 		       struct incmpi_shares got, const MPI_Datatype recv_types[],
@@ -545,8 +547,8 @@ bool pmpi_do_alltoallw(struct pmpi_call *call, struct pmpi_comm *c, const void *
 		call->no_memory = true;
 		taken = take_call(call);
 	} else {
-		incmpi_comm_break(call->c->mid);
-		call->ret = pmpi_fail(call->c, -ENOMEM, "alltoallw: no memory for its types");
+		incmpi_comm_break(call->c->mid, no_types);
+		call->ret = pmpi_fail(call->c, -ENOMEM, no_types);
 		taken = true;
 	}
 	free(types);

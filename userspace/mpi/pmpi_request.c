@@ -175,7 +175,7 @@ static int start_request(struct pmpi_comm *c, struct incmpi_comm *group,
 	int ret;
 
 	if (!r) {
-		incmpi_comm_break(group);
+		incmpi_comm_break(group, "no memory for a request");
 		return pmpi_fail(c, -ENOMEM, "no memory for a request");
 	}
 	ret = incmpi_start(group, call, &r->watch.op);
