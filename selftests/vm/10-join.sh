@@ -109,7 +109,7 @@ broadcast_address() {
 port_taken() {
 	local ret=0 holder
 
-	nsenter --net=/run/netns/h2 python3 -c 'import signal, socket
+	nsenter --net=/run/netns/h2 python3 -s -S -c 'import signal, socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(("", 5227))
 signal.pause()' &

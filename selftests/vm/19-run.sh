@@ -177,7 +177,7 @@ labels() {
 
 # A pipe that somebody else has made non-blocking, and that is full before it is read.
 late_reader() {
-	timeout -k 5 60 python3 -B - <<-'END'
+	timeout -k 5 60 python3 -B -s -S - <<-'END'
 		import os, select, subprocess, sys, time
 		end, start = os.pipe()
 		os.set_blocking(start, False)
@@ -310,7 +310,7 @@ passed_on() {
 # Ctrl-C of a terminal: each rank gets one SIGINT, and no other one of inc, which is stopped until
 # they have seen theirs. They say how many there were when SIGUSR1 comes, which inc passes on later.
 interrupted() {
-	timeout -k 5 60 python3 -B - "$INC_TMP" <<-'END' || return
+	timeout -k 5 60 python3 -B -s -S - "$INC_TMP" <<-'END' || return
 		import os, pty, signal, sys
 		rank = (r'n=0; trap "n=\$((n + 1)); echo seen" INT; trap "echo got \$n >>\$0/ints; exit" USR1; '
 		        'echo up; while :; do sleep 0.1; done')
@@ -394,7 +394,7 @@ called_by_others() {
 
 	timeout -k 5 "$INC_TIMEOUT" env HOME="$INC_TMP" SLURM_JOBID=1 SLURM_NODELIST=no-such-host \
 		SLURM_NNODES=1 SLURM_TASKS_PER_NODE=1 SLURM_JOB_CPUS_PER_NODE=1 \
-		"${unprivileged[@]}" inc run --mpi -n 3 -- python3 -B -c 'import subprocess
+		"${unprivileged[@]}" inc run --mpi -n 3 -- python3 -B -s -S -c 'import subprocess
 subprocess.run(["mpirun.openmpi", "--map-by", "node", "-n", "3", "hostname"], check=True)' \
 		>"$INC_TMP/out" 2>"$INC_TMP/err" </dev/null || status=$?
 	expect "exit status" "$status" = 0 || { cat "$INC_TMP/err"; return 1; }

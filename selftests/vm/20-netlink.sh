@@ -234,7 +234,7 @@ json() {
 			done
 		done
 	done >"$INC_TMP/json"
-	"$HERE/netlink_raw.py" json "$INC_TMP/json" "$n"
+	python3 -s -S "$HERE/netlink_raw.py" json "$INC_TMP/json" "$n"
 }
 
 NODES=160
@@ -405,7 +405,7 @@ events_json() {
 	wait_for 60 grep -q '"text":"none"' "$INC_TMP/events" || ret=1
 	stop_monitor
 	tr '\n' '\0' <"$INC_TMP/events" >"$INC_TMP/json"
-	"$HERE/netlink_raw.py" json "$INC_TMP/json" "$(wc -l <"$INC_TMP/events")" || ret=1
+	python3 -s -S "$HERE/netlink_raw.py" json "$INC_TMP/json" "$(wc -l <"$INC_TMP/events")" || ret=1
 	grep -q '^{"time":"20.*","event":"parent","text":"none"}$' "$INC_TMP/events" ||
 		{ cat "$INC_TMP/events"; ret=1; }
 	return "$ret"
@@ -468,7 +468,7 @@ answers() {
 port_taken() {
 	local ret=0
 
-	in_ns h1 python3 -c '
+	in_ns h1 python3 -s -S -c '
 import socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(("", 5227))

@@ -43,4 +43,4 @@ need_module sch_inc
 echo "KTAP version 1"
 trap destroy EXIT
 create
-ip netns exec "$ns" python3 "$dir/qdisc_tests.py" "$@"
+ip netns exec "$ns" python3 -s -S "$dir/qdisc_tests.py" "$@"

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -s -S
 # SPDX-License-Identifier: GPL-2.0-only
 """
 Uses libinc the way a program does that is not C: every function of inc.h through ctypes.
