@@ -10,7 +10,8 @@ core_flags := -std=gnu11 -Wall -Wextra -Werror $(CORE_CFLAGS) -I$(top)/kernel -I
 
 # The vector kernels are thousands of inlined functions. Compiling them takes longer than all the
 # rest, so they come first. Most of that time would go into the places of their variables, which are
-# left out (-g1 keeps the lines), and into what UBSAN says of every access to memory beside ASAN.
+# left out (-g1 keeps the lines), into what UBSAN says of every access to memory beside ASAN, and
+# into the code of ASAN's looks at each of them, which are calls of functions here.
 core_big := $(sort $(wildcard $(top)/kernel/reduce/x86_*.c $(top)/kernel/reduce/arm64_*.c))
 core_sources := $(core_big) $(filter-out $(core_big), \
 	$(sort $(wildcard $(top)/kernel/engine/*.c $(top)/kernel/reduce/*.c)))
@@ -25,7 +26,8 @@ $(shell mkdir -p $(CORE_OUT); echo '$(CC) $(core_flags) $(core_objects)' | cmp -
 endif
 
 $(core_big:$(top)/%.c=$(CORE_OUT)/%.o): core_big_flags := -g1 -ffp-contract=off \
-	-fno-sanitize=null,alignment,object-size,pointer-overflow
+	-fno-sanitize=null,alignment,object-size,pointer-overflow \
+	$(if $(findstring clang,$(CC)),,--param asan-instrumentation-with-call-threshold=0)
 
 $(CORE_OUT)/%.o: $(top)/%.c $(CORE_OUT)/settings
 	@mkdir -p $(@D)
