@@ -55,6 +55,13 @@ struct sk_buff *alloc_skb(u32 size, u32 gfp)
 	return calloc(1, sizeof(struct sk_buff));
 }
 
+void *skb_put(struct sk_buff *skb, u32 len)
+{
+	expect(skb->len + len <= sizeof(skb->data), "%u bytes behind %u", len, skb->len);
+	skb->len += len;
+	return skb->data + skb->len - len;
+}
+
 void *skb_put_zero(struct sk_buff *skb, u32 len)
 {
 	skb->len += len;

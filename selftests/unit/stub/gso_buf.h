@@ -63,6 +63,7 @@ static inline u32 get_order(u32 size)
 
 struct sk_buff *build_skb(void *head, u32 size);
 struct sk_buff *alloc_skb(u32 size, u32 gfp);
+void *skb_put(struct sk_buff *skb, u32 len);
 void *skb_put_zero(struct sk_buff *skb, u32 len);
 void *skb_put_data(struct sk_buff *skb, const void *data, u32 len);
 void skb_add_rx_frag(struct sk_buff *skb, u32 i, struct page *page, u32 off, u32 len, u32 truesize);
