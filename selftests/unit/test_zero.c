@@ -327,6 +327,24 @@ static void test_parts(void)
 		       pkt.flags);
 	}
 	expect(env.held == 1, "%u are held", env.held);
+	/* or all that have elements: the others have neither these nor zeros */
+	for (i = 0; i < 3; i++) {
+		pkt = zero_pkt(2, 1);
+		pkt.dtype = INC_TYPE_F32;
+		if (i == 1) {
+			pkt.flags = INC_F_WANT;
+			pkt.len = 0;
+			pkt.dop = INC_OP_NONE;
+		}
+		expect(!env_contrib(i, pkt, 7, 1), "child %u", i);
+	}
+	for (i = 0; i < 3; i++) {
+		expect_sent('U', 0, 2, i);
+		netinc_agg_up_header(&env.agg, slot_of(2), i, &pkt);
+		expect(pkt.flags == ((i == 1 ? 0 : ZEROS) | INC_F_WANT | INC_F_PART) &&
+		       pkt.len == (i == 1 ? 0 : 64), "part %u: flags %#x, %u bytes", i, pkt.flags,
+		       pkt.len);
+	}
 	env_end();
 }
 
