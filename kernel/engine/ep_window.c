@@ -9,8 +9,8 @@
 #define VAIN_PROBE	200000
 /* looks at blocks that it costs to send one again: it is read and copied */
 #define LOOKS_RESENT	16u
-/* likewise, to take a result that is ZERO: as many bytes are written as for one that is not */
-#define LOOKS_ZERO	4u
+/* bytes of a result that is ZERO, which are written without having come, for each look */
+#define ZEROS_PER_LOOK	512u
 /* that results which wait for another one show that the link carries it, too */
 #define MOST_WAITS	64u
 
@@ -571,6 +571,16 @@ static void clip_span(const struct netinc_ep *ep, u64 b, u32 n, u32 *first, u32 
 	*end = (u32)min_t(u64, to + 1, n);
 }
 
+/*
+ * What it costs to take a block of such a result. Elements that have come are bounded by the buffer
+ * that they have come in, zeros by nothing but this: all that a buffer may cost are about as many
+ * bytes of them as of elements in it that go to as many ranks as there may be.
+ */
+static u32 looks_per_block(const struct netinc_pkt *pkt)
+{
+	return pkt->flags & INC_F_ZERO ? DIV_ROUND_UP(pkt->len, ZEROS_PER_LOOK) : 1;
+}
+
 int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 		     const struct netinc_pay *pay, u64 now)
 {
@@ -586,7 +596,7 @@ int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 	if (pkt->ce || (pkt->flags & (INC_F_CE | INC_F_ECE)))
 		note_congestion(ep, pkt, now);
 	clip_span(ep, b, blocks, &first, &end);
-	looks = max(end - first, 1u) * (pkt->flags & INC_F_ZERO ? LOOKS_ZERO : 1);
+	looks = max(end - first, 1u) * looks_per_block(pkt);
 	if (!netinc_ep_take_work(ep, looks)) {
 		netinc_count(ep->counters, INC_C_DROP_WORK);
 		return -INC_C_DROP_WORK;

@@ -61,18 +61,31 @@ static void test_wrong(void)
 	expect(!give(zeros(&op, 101, 5)) && env.done == 1, "with it");
 }
 
-/* Elements are written that are in no packet: that costs more than to look at a block. */
+/* Elements are written that are in no packet: that costs a look for each 512 bytes begun. */
 static void test_looks(void)
 {
+	static const struct {
+		u16 len;
+		u32 looks;
+	} cases[] = { { BLOCK, 1 }, { 512, 1 }, { 516, 2 }, { 8896, 18 }, { INC_MAX_BLOCK, 32 } };
+	struct netinc_pkt pkt;
 	struct netinc_op op;
+	int err;
+	u32 i;
 
 	submitted(&op);
-	netinc_ep_buffer_begin(&env.ep, 4 * 5 - 1);
-	expect(give(zeros(&op, 101, 5)) == -INC_C_DROP_WORK && env.ep.work_left == 4 * 5 - 1,
-	       "%u looks are left", env.ep.work_left);
-	netinc_ep_buffer_begin(&env.ep, 4 * 5);
-	expect(!give(zeros(&op, 101, 5)) && !env.ep.work_left, "%u looks are left",
-	       env.ep.work_left);
+	for (i = ARRAY_SIZE(cases); i--;) {
+		pkt = zeros(&op, 101, 5);
+		pkt.len = cases[i].len;
+		netinc_ep_buffer_begin(&env.ep, cases[i].looks * 5 - 1);
+		expect(give(pkt) == -INC_C_DROP_WORK && env.ep.work_left == cases[i].looks * 5 - 1,
+		       "%u bytes: not dropped, %u looks are left", pkt.len, env.ep.work_left);
+		netinc_ep_buffer_begin(&env.ep, cases[i].looks * 5);
+		err = give(pkt);
+		/* only the first case has blocks of the operation's length */
+		expect(err == (i ? -INC_C_DROP_MISMATCH : 0) && !env.ep.work_left,
+		       "%u bytes: %d, %u looks are left", pkt.len, err, env.ep.work_left);
+	}
 	expect_count(RESULTS, 5u);
 }
 
