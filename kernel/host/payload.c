@@ -295,7 +295,8 @@ u32 netinc_payload_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32
 	bt->req = req_of(rank, op);
 	if (bt->req && (!netinc_convert_plain(bt->req) || n * ep->block >= NETINC_FPU_WORTH))
 		netinc_fpu_section_want(&rank->section);
-	while (i < n && add_block(bt, idx + i))
+	/* where there is no room for spans zeros would go as elements: they begin the next batch */
+	while (i < n && bt->nspans < NETINC_MAX_SPANS && add_block(bt, idx + i))
 		i++;
 	if (bt->place)
 		netinc_retain_release(ep, &(struct netinc_pay){ .obj = bt->place });
