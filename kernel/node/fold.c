@@ -178,13 +178,12 @@ static bool results_fit(const struct netinc_node_group *g, u32 len)
 }
 
 /*
- * May block @next share a super-packet with what is in it? Some blocks in between may have no
- * elements, or be zeros; parts of one block have nothing in between.
+ * May block @next share a super-packet with what is in it? Some blocks in between, and the first
+ * parts of this one, may have no elements, or be zeros.
  */
-static bool may_follow(const struct netinc_node_group *g, u64 next, u32 part)
+static bool may_follow(const struct netinc_node_group *g, u64 next)
 {
-	return part == NETINC_WHOLE ? next - g->build_next < NETINC_MAX_SEGMENTS :
-				      next == g->build_next;
+	return next - g->build_next < NETINC_MAX_SEGMENTS;
 }
 
 /*
@@ -205,7 +204,7 @@ static void *result_segment(struct netinc_node_group *g, const struct netinc_slo
 	/* else they would be made and dropped again and again */
 	if (!always && !part && !results_fit(g, len))
 		return NULL;
-	if (s && (s->n == s->max || !may_follow(g, next, part) || len > s->seg_size ||
+	if (s && (s->n == s->max || !may_follow(g, next) || len > s->seg_size ||
 		  s->last != s->seg_size)) {
 		netinc_fold_put(g, s);
 		g->build = NULL;

@@ -84,7 +84,7 @@ struct netinc_node_group {
 	struct netinc_fpu_section section;
 	/* with a reference: where the next result goes, NULL: into a new one */
 	struct netinc_gso_buf *build;
-	u64 build_next;			/* the only block that may go there */
+	u64 build_next;			/* the first block that may go there */
 	struct netinc_run run;		/* results that wait to be sent to all children */
 	/* the way to the parent of the node, if the group may have to ask one; net NULL: none */
 	struct netinc_path up_path;
