@@ -76,7 +76,7 @@ struct inc_hdr {
 	__be16	tree;		/* the one that the block belongs to */
 	/* sender's index at its parent (up); 0 (down), with INC_F_PARTIAL that of the set */
 	__be16	child;
-	__be16	span;		/* blocks that this packet stands for; 1 with payload that it has */
+	__be16	span;		/* blocks that this packet stands for; 1 if it carries payload */
 	__be16	len;		/* bytes of payload of each, without descriptor and padding */
 	__be32	opseq;		/* sequence number of the operation in the group */
 	__be32	sig;		/* signature of the operation, see protocol.rst */
