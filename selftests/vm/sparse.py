@@ -9,18 +9,20 @@ from inc_abi import Job, equal, test, wait_until
 
 HOSTS = ("h1", "h2", "h3")
 BLOCKS = 40
+MANY = 400      # so that a rank sends dozens at once
 BROADCAST, ALLGATHER, MAX = 5, 6, 4
 GARBAGE = 0x5a5a5a5a
 
 
 class Sparse:
-    """Allreduces of BLOCKS blocks of i32, of each of which a rank has something or nothing."""
+    """Allreduces of so many blocks of i32, of each of which a rank has something or nothing."""
 
-    def __init__(self):
-        self.job = Job(77, HOSTS)
+    def __init__(self, number, blocks):
+        self.job = Job(number, HOSTS)
+        self.blocks = blocks
         block = self.job.ranks[0].info()["block"]
         self.first, self.full = (block - 32) // 4, block // 4
-        self.n = self.first + (BLOCKS - 1) * self.full
+        self.n = self.first + (blocks - 1) * self.full
         self.block = block
 
     def at(self, block):
@@ -58,10 +60,10 @@ class Sparse:
         """
         got = self.reduce(dense)
         union = {0}.union(*dense)
-        equal(got["sw"]["blocks"], BLOCKS, "blocks")
-        equal(got["sw"]["blocks_zero"], BLOCKS - len(union), "results of zeros")
+        equal(got["sw"]["blocks"], self.blocks, "blocks")
+        equal(got["sw"]["blocks_zero"], self.blocks - len(union), "results of zeros")
         for ns, mine in zip(HOSTS, dense):
-            zeros = BLOCKS - len({0} | set(mine))
+            zeros = self.blocks - len({0} | set(mine))
             if got[ns]["contribs_resent"]:
                 print(f"# {ns}: {got[ns]['contribs_resent']} contributions sent again")
             elif got[ns]["blocks_zero"] != zeros:
@@ -94,6 +96,14 @@ def t_none(sparse):
 def t_again(sparse):
     for _ in range(20):
         sparse.expect([[]] * 3)
+
+
+@test("zeros in every other block: none goes with its bytes")
+def t_other(_first):
+    sparse = Sparse(78, MANY)
+    for _ in range(5):
+        sparse.expect([range(0, MANY, 2)] * 3)
+    sparse.job.close()
 
 
 @test("broadcast: zeros take the place of what was there")
@@ -129,7 +139,7 @@ def t_minus(sparse):
 
 
 if __name__ == "__main__":
-    all_of_it = Sparse()
+    all_of_it = Sparse(77, BLOCKS)
     abi.main(all_of_it)
     all_of_it.job.close()
     wait_until(lambda: not abi.groups("sw"), "the group is gone")
