@@ -289,7 +289,7 @@ cpu_args() {
 	else
 		# Copying by "rep movsb", which a processor with these two is said to be fastest at, is
 		# emulated byte by byte.
-		args+=(-accel "tcg,thread=multi" -cpu max,-erms,-fsrm)
+		args+=(-accel "tcg,thread=multi" -cpu "max,-erms,-fsrm")
 		# What has been translated of a program is found again by its addresses: a program
 		# that has new ones whenever it is started is translated whenever it is started.
 		cmdline+=" norandmaps"
