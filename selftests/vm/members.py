@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Members that lie; started by 36-members.sh."""
 import array
+import ctypes
 import mmap
 import struct
 import time
@@ -348,6 +349,7 @@ def reused_memory(lab):
     ranks.completions([first], lambda: liar.follow(look(), 1))
     start, opseq = seen[-1].psn + 1, seen[-1].opseq + 1
     send, recv, before, sent = Pages(2048), Pages(2048), unpinned(), Growth("sw")
+    ctypes.memset(send.at, 1, send.size)                # zeros would not be sent
     lie = liar.header(w.CONTRIB, 1, start + done, opseq=opseq - 1)
     liar.send(lie.but(span=512 - done))
     sent.reaches("contribs", 512 - done)
