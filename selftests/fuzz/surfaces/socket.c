@@ -87,7 +87,10 @@ void make_hostile(struct source *s)
 	munmap(hostile + WRITABLE + 2 * PART, PART);
 }
 
-/* An address that nothing of this process is at but what nobody needs. */
+/*
+ * An address that nothing of this process is at but what nobody needs. At the end of user memory
+ * that is so where addresses are random: else the stack is there.
+ */
 static uint64_t address(struct source *s)
 {
 	uint64_t base = (uint64_t)hostile, off = draw(s, 4096);
