@@ -10,7 +10,7 @@ from inc_abi import Job, equal, test, wait_until
 HOSTS = ("h1", "h2", "h3")
 BLOCKS = 40
 MANY = 400      # so that a rank sends dozens at once
-BROADCAST, ALLGATHER, MAX = 5, 6, 4
+BROADCAST = 5
 GARBAGE = 0x5a5a5a5a
 
 
