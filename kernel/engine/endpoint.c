@@ -18,8 +18,6 @@
 #define DEAD_PROBES	3
 /* ... and after as many without STATUS it may be that it takes ours for somebody else's packets */
 #define REBIND_PROBES	2
-/* dead limits until an error must have been got over */
-#define ERROR_DEADS	4u
 /* shortest pause between PROBEs that say what an idle rank has */
 #define PARTIAL_MIN	10000u
 /* packets of results that may overtake before a hole is asked about */
@@ -642,7 +640,7 @@ static u64 join_pause(const struct netinc_ep *ep)
 static bool error_lasts(const struct netinc_ep *ep, u64 now)
 {
 	return ep->error_since &&
-	       now - ep->error_since >= ERROR_DEADS * ep->settings.dead_ms * NETINC_MS;
+	       now - ep->error_since >= NETINC_ERROR_DEADS * ep->settings.dead_ms * NETINC_MS;
 }
 
 /*

@@ -343,12 +343,30 @@ static bool is_ending(const struct netinc_group *g)
 	return netinc_group_over(g) || netinc_error_is_final(&g->up.abort);
 }
 
+/*
+ * Others have joined again after an error that this node has told all, and this member, which is
+ * heard, has not: whoever is honest does so by itself. A node that waits for such a rank gives it
+ * up sooner than its parent gives up the node, and says which rank it was.
+ */
+static bool stays_behind(const struct netinc_group *g, u32 child, u64 now)
+{
+	const struct netinc_member *m = &g->members[child];
+	u64 dead = g->cfg.settings.dead_ms * NETINC_MS;
+
+	return g->state == INC_GROUP_RESYNC && g->agg.closed && g->rejoined && !m->rejoined &&
+	       now - g->resync > NETINC_REJOIN_DEADS * dead + (m->height ? dead / 2 : 0);
+}
+
 /* A member has been silent for too long? The ranks below a node need not be dead as well. */
 static void check_silence(struct netinc_group *g, u32 child, u64 patience, u64 now)
 {
 	const struct netinc_member *m = &g->members[child];
 	bool node = m->height && netinc_group_may_move(g);
 
+	if (stays_behind(g, child, now)) {
+		netinc_end_member(g, child, INC_ERR_RANK_DEAD, now);
+		return;
+	}
 	if (node)
 		patience = netinc_group_node_limit(g);
 	if (!m->present || has_gone(g, child) || now - m->heard <= patience)

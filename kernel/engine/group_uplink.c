@@ -24,8 +24,6 @@
 #define JOIN_FITS	448u
 /* idle nodes PROBE so often, per dead limit */
 #define IDLE_PROBES	4
-/* dead limits until an error must have been got over */
-#define ERROR_DEADS	4u
 /* microseconds that a contribution may spend in a queue, sent and not seen yet */
 #define STATUS_SLACK	2000u
 
@@ -610,7 +608,8 @@ static void tick_in_use(struct netinc_group *g, u64 now)
 		up->lost = INC_ERR_NODE_DEAD;
 	else if (abort_overdue(up, dead, now))
 		up->lost = up->abort.code;
-	else if (up->state == NETINC_UPLINK_RESYNC && now - up->error_since > ERROR_DEADS * dead)
+	else if (up->state == NETINC_UPLINK_RESYNC &&
+		 now - up->error_since > NETINC_ERROR_DEADS * dead)
 		up->lost = INC_ERR_NODE_DEAD;
 	if (up->lost)
 		return;

@@ -13,6 +13,10 @@
 #define NETINC_WAIT_PER_RANK	(10 * NETINC_MS)
 /* a rank that keeps others waiting for longer is reported */
 #define NETINC_LATE_EVENT	(1000 * NETINC_MS)
+/* dead limits after which a member that does not join again after an error is given up */
+#define NETINC_REJOIN_DEADS	3u
+/* ... and a node that does not get over one: later, so that it can say whom it has waited for */
+#define NETINC_ERROR_DEADS	4u
 
 struct netinc_settings {
 	u32 window;		/* W, blocks; a power of two */

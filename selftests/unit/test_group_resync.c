@@ -307,10 +307,40 @@ static void test_late_rejoins(void)
 	end();
 }
 
+/* A member answers, but does not join the next epoch: it is given up, by its own number. */
+static void test_never_rejoins(void)
+{
+	u64 limit = 3 * DEAD * NETINC_MS, now;
+	struct netinc_error e;
+	u32 i;
+
+	form(0);
+	for (i = 0; i < SIZE; i++)
+		contrib(i, 0, 0, i, 0, 1000);
+	expect_sent(INC_PKT_ERROR, NETINC_ALL);
+	expect(!join(0, 0, 2000) && !join(2, 0, 2000), "the others");
+	env.seen = env.logged;
+	for (now = 2000; now <= 2000 + limit; now += DEAD * NETINC_MS / 8) {
+		for (i = 0; i < SIZE; i++)
+			send_probe(i, now);
+		netinc_group_tick(&env.g, now);
+		expect(env.g.state == INC_GROUP_RESYNC, "given up after %llu us",
+		       (unsigned long long)now - 2000);
+	}
+	env.seen = env.logged;
+	netinc_group_tick(&env.g, 2001 + limit);
+	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
+	expect(e.code == INC_ERR_RANK_DEAD && e.rank[0] == 1 && !e.resume, "code %u, rank %u",
+	       e.code, e.rank[0]);
+	expect(env.events[INC_EVENT_RANK_DEAD] == 1, "%u events", env.events[INC_EVENT_RANK_DEAD]);
+	end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_resync), KTAP(test_rejoin_checks), KTAP(test_next), KTAP(test_lost_ready),
 	KTAP(test_far_operations), KTAP(test_far_operations_moved), KTAP(test_other_blocks),
 	KTAP(test_leaver_rejoins), KTAP(test_leaver_stays_away), KTAP(test_late_rejoins),
+	KTAP(test_never_rejoins),
 };
 
 int main(int argc, char **argv)
