@@ -307,28 +307,33 @@ static void test_late_rejoins(void)
 	end();
 }
 
-/* A member answers, but does not join the next epoch: it is given up, by its own number. */
+/*
+ * A member answers, but does not join the next epoch: it is given up, by its own number, but only
+ * when another one has waited for it for so long.
+ */
 static void test_never_rejoins(void)
 {
-	u64 limit = 3 * DEAD * NETINC_MS, now;
+	u64 limit = 3 * DEAD * NETINC_MS, begin = 2 * limit, now;
 	struct netinc_error e;
 	u32 i;
 
 	form(0);
 	for (i = 0; i < SIZE; i++)
-		contrib(i, 0, 0, i, 0, 1000);
+		contrib(i, 0, 0, i, 0, begin);
 	expect_sent(INC_PKT_ERROR, NETINC_ALL);
-	expect(!join(0, 0, 2000) && !join(2, 0, 2000), "the others");
+	netinc_group_tick(&env.g, begin);
+	expect(env.g.state == INC_GROUP_RESYNC, "given up though nobody has joined again yet");
+	expect(!join(0, 0, begin) && !join(2, 0, begin), "the others");
 	env.seen = env.logged;
-	for (now = 2000; now <= 2000 + limit; now += DEAD * NETINC_MS / 8) {
+	for (now = begin; now <= begin + limit; now += DEAD * NETINC_MS / 8) {
 		for (i = 0; i < SIZE; i++)
 			send_probe(i, now);
 		netinc_group_tick(&env.g, now);
 		expect(env.g.state == INC_GROUP_RESYNC, "given up after %llu us",
-		       (unsigned long long)now - 2000);
+		       (unsigned long long)(now - begin));
 	}
 	env.seen = env.logged;
-	netinc_group_tick(&env.g, 2001 + limit);
+	netinc_group_tick(&env.g, begin + limit + 1);
 	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
 	expect(e.code == INC_ERR_RANK_DEAD && e.rank[0] == 1 && !e.resume, "code %u, rank %u",
 	       e.code, e.rank[0]);
