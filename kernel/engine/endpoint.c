@@ -10,7 +10,7 @@
 #define JOIN_MAX	200000u
 /* until an idle rank shows that it has READY: before the node says that again */
 #define READY_SHOWN	50000u
-/* longest pause between PROBEs while something is out */
+/* longest pause between PROBEs while something is out, in a group of at most 250 ranks */
 #define PROBE_MAX	250000u
 /* a place to move to that does not answer so long is none */
 #define MOVE_DEAD	(1000 * NETINC_MS)
@@ -600,12 +600,21 @@ void netinc_ep_decline(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 	give_up_joining(ep, now);
 }
 
+/*
+ * Microseconds after which a rank repeats something at most: @most, or longer in a large group, so
+ * that a node that is late for all of its ranks gets a bounded number of packets in a second.
+ */
+static u64 in_turn(const struct netinc_ep *ep, u64 most)
+{
+	return max_t(u64, most, (u64)ep->cfg.size * NETINC_TURN);
+}
+
 /* An older run of the group is ending, most of the time at once. */
 static u64 busy_join_pause(const struct netinc_ep *ep, u64 longest)
 {
 	u64 asked = max(ep->tree[0].asked, ep->busy_since) - ep->busy_since;
 
-	longest = min_t(u64, longest, JOIN_MAX / 4);
+	longest = min_t(u64, longest, in_turn(ep, JOIN_MAX / 4));
 	return clamp_t(u64, asked / 2, min_t(u64, longest, JOIN_FIRST), longest);
 }
 
@@ -616,21 +625,22 @@ static u64 busy_join_pause(const struct netinc_ep *ep, u64 longest)
  */
 static u64 join_pause(const struct netinc_ep *ep)
 {
-	u64 longest = min_t(u64, JOIN_MAX, ep->settings.dead_ms * NETINC_MS / 16);
+	u64 longest = min_t(u64, in_turn(ep, JOIN_MAX), join_patience(ep) / 16);
+	u32 unanswered = ep->tree[0].unanswered;
 
 	if (netinc_ep_moving(ep))
 		return min_t(u64, longest,
 			     clamp_t(u64, (ep->tree[0].asked - ep->moved) / 2, JOIN_FIRST,
-				     JOIN_MAX / 4));
-	if (ep->state == INC_STATE_WAITING && !ep->tree[0].unanswered)
+				     in_turn(ep, JOIN_MAX / 4)));
+	if (ep->state == INC_STATE_WAITING && !unanswered)
 		return ep->pause;
 	if (ep->busy_since && ep->cfg.at_edge && is_new(ep))
 		return max_t(u64, JOIN_MAX / 4, NETINC_WAIT_PER_RANK * ep->cfg.size);
 	if (ep->busy_since)
 		return busy_join_pause(ep, longest);
 	if (ep->state == INC_STATE_WAITING)
-		return min_t(u64, longest, JOIN_MAX / 4);
-	return min_t(u64, longest, JOIN_FIRST << min(ep->tree[0].unanswered, 8u));
+		return min_t(u64, longest, JOIN_MAX / 4 << min(unanswered - 1, 8u));
+	return min_t(u64, longest, (u64)JOIN_FIRST << min(unanswered, 12u));
 }
 
 /*
@@ -699,29 +709,62 @@ static void ask_root(struct netinc_ep *ep, u32 tree, u64 now)
 }
 
 /*
+ * The longest pause between PROBEs while something is out, in microseconds: a node that is late for
+ * all its ranks gets a bounded number of them in a second. A node that is lost is still found in
+ * time: three are out by then.
+ */
+static u64 probe_max(const struct netinc_ep *ep)
+{
+	u64 most = min_t(u64, ep->settings.dead_ms * NETINC_MS / 8, netinc_ep_lost_limit(ep) / 4);
+
+	return min(in_turn(ep, PROBE_MAX), most);
+}
+
+/*
  * Microseconds without a result after which the root of a tree is asked, while blocks are out.
  * Results are answers; without one the pauses get longer, since it may be for a rank that is late.
  */
 static u64 busy_pause(const struct netinc_ep *ep, const struct netinc_ep_tree *w)
 {
-	u64 dead = ep->settings.dead_ms * NETINC_MS, pause;
+	u64 pause;
 
 	pause = w->quiet ? (u64)netinc_cc_rto(&ep->cc) << min(w->quiet - 1, 8u) :
 			   netinc_cc_pto(&ep->cc);
-	return min_t(u64, pause, min_t(u64, PROBE_MAX, dead / 8));
+	return min_t(u64, pause, probe_max(ep));
+}
+
+/*
+ * Microseconds until an idle rank shows that it has READY. The ranks of a large group do so one
+ * after the other.
+ */
+static u64 shown_pause(const struct netinc_ep *ep)
+{
+	u64 most = ep->settings.dead_ms * NETINC_MS / 40;
+
+	if (most <= READY_SHOWN)
+		return most;
+	return READY_SHOWN + (u64)ep->cfg.rank * NETINC_TURN % (most - READY_SHOWN);
+}
+
+/* Microseconds between two PROBEs of an idle rank: fewer once one has not been answered. */
+static u64 rest_pause(const struct netinc_ep *ep, const struct netinc_ep_tree *w)
+{
+	u64 pause = ep->settings.dead_ms * NETINC_MS / 4;
+
+	return w->unanswered ? min_t(u64, pause, in_turn(ep, pause / 4)) : pause;
 }
 
 /* Microseconds after which the group's root is asked for a sign of life while nothing is out. */
 static u64 idle_pause(const struct netinc_ep *ep, const struct netinc_ep_tree *w)
 {
-	u64 dead = ep->settings.dead_ms * NETINC_MS, pause = dead / (w->unanswered ? 16 : 4);
+	u64 pause = rest_pause(ep, w);
 
 	/* nothing has gone to the node in this epoch */
 	if (w->asked == ep->ready_at && ep->snd == ep->start)
-		pause = min_t(u64, dead / 40, READY_SHOWN);
+		pause = shown_pause(ep);
 	/* the others' leaving waits for what this PROBE says */
 	if (netinc_ep_retains(ep))
-		pause = min_t(u64, pause, PROBE_MAX);
+		pause = min_t(u64, pause, probe_max(ep));
 	/* nothing is completed without us unless the node knows what results we have */
 	if (netinc_ep_may_miss(ep))
 		pause = min_t(u64, pause,

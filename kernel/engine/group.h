@@ -190,6 +190,7 @@ struct netinc_group {
 	u64 ended;
 	u64 ready_sent;		/* time at which READY went last to those who may not have it */
 	u32 ready_pause;	/* microseconds until it goes again, 0: all have it */
+	u32 ready_next;		/* the member, or one past the last, from which on it is repeated */
 	u64 ticked;		/* time of the last netinc_group_tick(), 0: none yet */
 	u64 late_block;		/* block for which RANK_LATE has been reported last */
 	/* rank that has been reported for it, NETINC_NO_RANK: none, or it has come since */
@@ -217,7 +218,7 @@ struct netinc_group {
 	 * cleared when a rank comes, and by the tick when one has gone or the group has formed
 	 */
 	u64 called;
-	u64 last_call;		/* time at which they were called last, 0: never */
+	u64 next_call;		/* time before which they are not called again, 0: they may be */
 	/* microseconds: the longest pause that a WAIT has told a rank; only grows */
 	u32 longest_pause;
 	u32 old_size;		/* ranks of the ancestor, 0: there is none; never changes */

@@ -22,6 +22,7 @@
 #define READY_FIRST	(75 * NETINC_MS)
 #define READY_PAUSE	(200 * NETINC_MS)
 #define READY_REPEATS	10	/* per dead limit, at least */
+#define READY_BURST	200u	/* members to which it is repeated at once: queues are short */
 
 bool netinc_form_is_new(const struct netinc_group *g)
 {
@@ -87,12 +88,14 @@ bool netinc_form_all_heard(const struct netinc_group *g, u64 now)
 
 static void call_silent(struct netinc_group *g, u64 now)
 {
-	u32 i;
+	u32 i, n = 0;
 
-	g->last_call = now;
 	for (i = 0; i < g->nmembers; i++)
-		if (g->members[i].present && !netinc_form_is_fresh(g, i, now))
+		if (g->members[i].present && !netinc_form_is_fresh(g, i, now)) {
 			netinc_group_send_wait(g, i, 0);
+			n++;
+		}
+	g->next_call = now + max_t(u64, WAIT_SHORT, (u64)n * NETINC_TURN);
 }
 
 void netinc_form_call(struct netinc_group *g, u64 now)
@@ -101,7 +104,7 @@ void netinc_form_call(struct netinc_group *g, u64 now)
 		g->called = 0;
 		return;
 	}
-	if (g->last_call && now - g->last_call < WAIT_SHORT)
+	if (g->next_call && (s64)(now - g->next_call) < 0)
 		return;
 	if (!g->called)
 		g->called = now;
@@ -118,26 +121,50 @@ static u32 ready_pause(const struct netinc_group *g, u32 most)
 			  READY_REPEATS, most);
 }
 
+/*
+ * READY has gone to @n members, and goes again after @pause microseconds: later where they are
+ * many, since a node that is slow has not read by then what they say.
+ */
+static void wait_for_proof(struct netinc_group *g, u32 pause, u32 n, u64 now)
+{
+	u64 most = g->cfg.settings.dead_ms * NETINC_MS / READY_REPEATS;
+
+	g->ready_sent = now;
+	g->ready_pause = max_t(u32, pause, min_t(u64, (u64)n * NETINC_TURN, most));
+}
+
 void netinc_form_ready_sent(struct netinc_group *g, u64 now)
 {
-	g->ready_sent = now;
-	g->ready_pause = ready_pause(g, READY_FIRST);
+	wait_for_proof(g, ready_pause(g, READY_FIRST), g->nmembers, now);
+}
+
+/* To whom it has not come yet, in turn. Returns to how many it has gone. */
+static u32 send_ready_again(struct netinc_group *g)
+{
+	u32 i, at, n = 0;
+
+	for (i = 0; i < g->nmembers && n < READY_BURST; i++) {
+		at = g->ready_next % g->nmembers;
+		g->ready_next = at + 1;
+		if (g->members[at].confirmed)
+			continue;
+		netinc_group_send_ready(g, at);
+		netinc_group_send_peers(g, at, 0);
+		n++;
+	}
+	return n;
 }
 
 void netinc_form_repeat_ready(struct netinc_group *g, u64 now)
 {
-	u32 i, n = 0;
+	u32 n;
 
 	if ((g->state != INC_GROUP_ACTIVE && g->state != INC_GROUP_RESYNC) || !g->ready_pause ||
 	    now - g->ready_sent < g->ready_pause)
 		return;
-	for (i = 0; i < g->nmembers; i++) {
-		if (g->members[i].confirmed)
-			continue;
-		netinc_group_send_ready(g, i);
-		netinc_group_send_peers(g, i, 0);
-		n++;
-	}
-	g->ready_sent = now;
-	g->ready_pause = n ? min(2 * g->ready_pause, ready_pause(g, READY_PAUSE)) : 0;
+	n = send_ready_again(g);
+	if (n)
+		wait_for_proof(g, min(2 * g->ready_pause, ready_pause(g, READY_PAUSE)), n, now);
+	else
+		g->ready_pause = 0;
 }

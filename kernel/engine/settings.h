@@ -11,6 +11,8 @@
 
 /* Microseconds between the JOINs of a group that forms, of all its ranks together. */
 #define NETINC_WAIT_PER_RANK	(10 * NETINC_MS)
+/* microseconds between packets of one kind that all ranks of a group repeat at one node, or get */
+#define NETINC_TURN		1000u
 /* a rank that keeps others waiting for longer is reported */
 #define NETINC_LATE_EVENT	(1000 * NETINC_MS)
 /* dead limits after which a member that does not join again after an error is given up */

@@ -204,6 +204,48 @@ static void test_dead(void)
 	       (unsigned long long)env.ep.counters[INC_C_PROBES]);
 }
 
+/* How many packets a rank of a group of @size ranks sends to a node that has gone. */
+static u32 count_asked(u32 rank, u32 size, u32 dead_ms, bool join)
+{
+	u32 before;
+	u64 start;
+
+	begin(0);
+	env.ep.cfg.rank = rank;
+	env.ep.cfg.size = size;
+	if (join) {
+		env.ep.cfg.dead_ms = dead_ms;
+		env.ep.settings.dead_ms = dead_ms;
+		netinc_ep_connect(&env.ep, env.now);
+	} else {
+		ready(0);
+		env.ep.cfg.rank = rank;
+		env.ep.cfg.size = size;
+		env.ep.settings.dead_ms = dead_ms;
+	}
+	before = env.logged;
+	start = env.now;
+	run_timer(start + dead_ms * NETINC_MS * 5 / 4);
+	expect_state(INC_STATE_FAILED);
+	return env.logged - before;
+}
+
+/*
+ * Nobody knows whether the node is dead or late for its many ranks: these ask the less often the
+ * more they are, but often enough to find that it is dead.
+ */
+static void test_asked_by_many(void)
+{
+	u32 few, many;
+
+	few = count_asked(0, 4, 10000, true);
+	many = count_asked(0, 2000, 10000, true);
+	expect(few > 30 && many < few / 2 && many > 3, "%u and %u JOINs", few, many);
+	few = count_asked(0, 4, 10000, false);
+	many = count_asked(0, 2000, 10000, false);
+	expect(few > 9 && many < few && many > 3, "%u and %u PROBEs", few, many);
+}
+
 /* A node that answers is not dead, however long a rank is late. */
 static void test_late(void)
 {
@@ -424,9 +466,9 @@ static void test_abort_idle(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_error), KTAP(test_never_anew), KTAP(test_error_lasts), KTAP(test_error_ahead),
-	KTAP(test_bad_error), KTAP(test_fatal), KTAP(test_dead), KTAP(test_late),
-	KTAP(test_leave), KTAP(test_leave_past), KTAP(test_abort), KTAP(test_cancel),
-	KTAP(test_done), KTAP(test_abort_idle),
+	KTAP(test_bad_error), KTAP(test_fatal), KTAP(test_dead), KTAP(test_asked_by_many),
+	KTAP(test_late), KTAP(test_leave), KTAP(test_leave_past), KTAP(test_abort),
+	KTAP(test_cancel), KTAP(test_done), KTAP(test_abort_idle),
 };
 
 int main(int argc, char **argv)

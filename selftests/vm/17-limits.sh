@@ -72,7 +72,7 @@ all_least() {
 
 inc_begin
 inc_topology_create 3
-LAB_TIMEOUT=600 lab limits.py
+lab limits.py
 inc_topology_destroy
 all_least on
 all_least off

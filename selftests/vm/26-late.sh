@@ -11,5 +11,5 @@
 
 inc_begin
 inc_topology_create 3
-LAB_TIMEOUT=600 lab late.py
+lab late.py
 inc_end

@@ -13,7 +13,7 @@ inc_begin
 inc_topology_create 3
 # the default: so many speak within it on a kernel that looks for bugs, too
 set_up inc -n sw node set dev br0 dead 10000
-LAB_TIMEOUT=900 lab memory.py
+lab memory.py
 # what that has done to hosts' parents is not this one's business
 inc_topology_destroy
 inc_topology_create 3

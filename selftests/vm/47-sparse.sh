@@ -27,7 +27,7 @@ lossy() {
 inc_begin
 inc_topology_create 3
 set_up neighbours_known
-LAB_TIMEOUT=600 lab sparse.py
+lab sparse.py
 sparse "any collective" 3
 sparse "sums, products and the like" 3 --coll allreduce,reduce,reduce-scatter,scan,exscan
 set_up lossy 3%

@@ -104,7 +104,7 @@ if [ -d "$FAULTS/failslab" ]; then
 	inc_topology_create "$HOSTS"
 	set_up neighbours_known
 	set_up faults_ready
-	LAB_TIMEOUT=900 lab failures.py
+	lab failures.py
 	check "softirqs: one allocation in 50 fails" softirqs 2 --ops 60
 	check "softirqs: one allocation in 10 fails" softirqs 10 --ops 12 --max 500
 	for percent in 5 1; do

@@ -37,5 +37,5 @@ lab() {
 	local program=$1
 
 	shift
-	results_of timeout -k 5 "${LAB_TIMEOUT:-300}" python3 -s -S "$LAB_DIR/$program" "$@"
+	results_of timeout -k 5 "${LAB_TIMEOUT:-1200}" python3 -s -S "$LAB_DIR/$program" "$@"
 }
