@@ -53,7 +53,7 @@ static int early_drop_reason(const struct netinc_ep *ep, const struct netinc_pkt
 /* RESULT, PARTIAL and ERROR are the same for all children, other packets name theirs. */
 static bool is_for_all(const struct netinc_pkt *pkt)
 {
-	return pkt->type == INC_PKT_RESULT || netinc_for_all(pkt->type);
+	return pkt->type == INC_PKT_RESULT || netinc_for_all(pkt);
 }
 
 /*
@@ -188,7 +188,8 @@ static void to_children(struct netinc_rx *rx)
 		netinc_rx_drop(rx, INC_C_DROP_ADDRESS);
 		return;
 	}
-	found = netinc_uplink_rx_skb(rx);
+	/* nodes are not told of a multicast group */
+	found = !rx->multicast && netinc_uplink_rx_skb(rx);
 	if (!to_ranks(rx) && !found)
 		netinc_rx_drop(rx, INC_C_DROP_NO_GROUP);
 }
@@ -202,6 +203,10 @@ void netinc_dispatch(struct netinc_rx *rx)
 		return;
 	}
 	trace_netinc_rx(rx->skb, rx->dev, &rx->pkt);
+	if (rx->multicast && !netinc_multicast_ok(&rx->pkt)) {
+		netinc_rx_drop(rx, INC_C_DROP_ADDRESS);
+		return;
+	}
 	switch (rx->pkt.type) {
 	case INC_PKT_CONTRIB:
 	case INC_PKT_PROBE:

@@ -33,6 +33,7 @@ int netinc_path_init(struct netinc_path *path, struct net *net, const struct net
 	path->peer = *peer;
 	path->sport = sport;
 	path->oif = oif;
+	path->multicast = false;
 	path->cached_oif = 0;
 	path->cached_mark = 0;
 	return dst_cache_init(&path->dst, gfp);
@@ -90,7 +91,8 @@ static struct dst_entry *lookup_route4(struct netinc_path *path, __be32 *saddr)
 	rt = ip_route_output_key(path->net, &fl);
 	if (IS_ERR(rt))
 		return ERR_CAST(rt);
-	if (rt->rt_flags & (RTCF_BROADCAST | RTCF_MULTICAST)) {
+	if ((rt->rt_flags & RTCF_BROADCAST) ||
+	    !!(rt->rt_flags & RTCF_MULTICAST) != path->multicast) {
 		ip_rt_put(rt);
 		return ERR_PTR(-EADDRNOTAVAIL);
 	}
@@ -166,6 +168,22 @@ int netinc_path_mtu(struct netinc_path *path)
 	return mtu > headers ? mtu - headers : -EMSGSIZE;
 }
 
+u32 netinc_path_ifindex(struct netinc_path *path)
+{
+	struct in6_addr saddr;
+	struct dst_entry *dst;
+	u32 ifindex;
+
+	local_bh_disable();
+	dst = lookup_route(path, &saddr);
+	local_bh_enable();
+	if (IS_ERR(dst))
+		return 0;
+	ifindex = dst->dev->flags & IFF_LOOPBACK ? 0 : dst->dev->ifindex;
+	dst_release(dst);
+	return ifindex;
+}
+
 static void push_udp(struct netinc_path *path, struct sk_buff *skb, const struct in6_addr *saddr)
 {
 	const struct in6_addr *daddr = (const void *)path->peer.addr;
@@ -199,7 +217,7 @@ static void push_ip4(struct netinc_path *path, struct sk_buff *skb, const struct
 	iph->protocol = IPPROTO_UDP;
 	iph->saddr = saddr->s6_addr32[0];
 	memcpy(&iph->daddr, path->peer.addr, sizeof(iph->daddr));
-	iph->ttl = ip4_dst_hoplimit(dst);
+	iph->ttl = path->multicast ? 1 : ip4_dst_hoplimit(dst);
 	skb->protocol = htons(ETH_P_IP);
 }
 

@@ -21,6 +21,7 @@ struct netinc_path {
 	__be16 sport;
 	u32 oif;			/* interface of link-local addresses, or the VRF; 0: none */
 	u8 local[16];			/* source address; zeros: the one that the route has */
+	bool multicast;			/* it leads to an IPv4 multicast group, by `oif` */
 	/* device and mark that the routes in `dst` were looked up for: the socket's may change */
 	u32 cached_oif;
 	u32 cached_mark;
@@ -47,6 +48,9 @@ void netinc_path_turn(struct netinc_path *path, const struct netinc_peer *peer, 
  * errno.
  */
 int netinc_path_mtu(struct netinc_path *path);
+
+/* Interface that what takes this path leaves by, 0: none, or none that leads to other machines. */
+u32 netinc_path_ifindex(struct netinc_path *path);
 
 /*
  * Adds UDP and IP headers to @skb (consumed) and puts it on @q with its route; 0 or a negative

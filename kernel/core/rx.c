@@ -125,6 +125,7 @@ static int take_header(struct netinc_rx *rx, const void *h, u32 len)
 	}
 	rx->last = len == rx->seg_size ? rx->next : NULL;
 	rx->pkt.ce = rx->ce;
+	rx->pkt.multicast = rx->multicast;
 	rx->body = rx->at + sizeof(struct inc_hdr);
 	rx->at += len;
 	rx->left -= len;
@@ -258,9 +259,8 @@ static bool has_addr4(const struct net_device *dev, __be32 addr)
 }
 
 /*
- * Sent to one machine, by its link and by IP? What is sent to many has no meaning yet, and who
- * answers it lends himself to whoever's address it bears. The bridge's hook has seen that the
- * address is one of this box.
+ * Sent to one machine, by its link and by IP? Who answers what is sent to many lends himself to
+ * whoever's address it bears. The bridge's hook has seen that the address is one of this box.
  */
 static bool sent_to_one(const struct netinc_rx *rx, u8 family, const struct ipv6hdr *ip6)
 {
@@ -272,6 +272,15 @@ static bool sent_to_one(const struct netinc_rx *rx, u8 family, const struct ipv6
 		return true;
 	return family == NFPROTO_IPV4 ? rt && rt->rt_type == RTN_LOCAL :
 					!ipv6_addr_is_multicast(&ip6->daddr);
+}
+
+/* To an IPv4 multicast group that this machine has joined, by its link and by IP alike? */
+static bool sent_to_group(const struct netinc_rx *rx, u8 family)
+{
+	const struct rtable *rt = skb_rtable(rx->skb);
+
+	return family == NFPROTO_IPV4 && rx->via == rx->dev &&
+	       rx->skb->pkt_type == PACKET_MULTICAST && rt && rt->rt_type == RTN_MULTICAST;
 }
 
 /* At the bridge's hook a frame may be for an address behind this box. */
@@ -370,7 +379,8 @@ bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *po
 	len = ntohs(uh->len);
 	check = uh->check;
 	af = family == NFPROTO_IPV4 ? AF_INET : AF_INET6;
-	err = sent_to_one(&rx, family, &ip6) ? 0 : -INC_C_DROP_ADDRESS;
+	rx.multicast = sent_to_group(&rx, family);
+	err = rx.multicast || sent_to_one(&rx, family, &ip6) ? 0 : -INC_C_DROP_ADDRESS;
 	/* as UDP would ask; what a bridge hands over has been nowhere near IP */
 	if (!err && via == port && !xfrm_policy_check(NULL, XFRM_POLICY_IN, skb, af))
 		err = -INC_C_DROP_POLICY;

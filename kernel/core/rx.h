@@ -53,6 +53,7 @@ struct netinc_rx {
 	u32 work;
 	u32 takers;			/* ranks and groups of it that may still be handed it */
 	bool ce;			/* the IP header says that it met congestion */
+	bool multicast;			/* it was sent to the IPv4 multicast group in `local` */
 	bool used;			/* a segment of it was of use */
 	enum inc_counter drop;		/* why the last one that was not has been dropped */
 	struct netinc_pkt pkt;		/* of the segment at hand */
@@ -72,6 +73,9 @@ void netinc_skb_hold(struct sk_buff *skb);
 void netinc_rx_dropped(struct netinc_rx *rx, u32 group, enum inc_counter reason);
 /* Drops @rx in the same way, counted at the netns. */
 void netinc_rx_drop(struct netinc_rx *rx, enum inc_counter reason);
+
+/* Has this box sent it, to itself? */
+bool netinc_rx_is_own(const struct netinc_rx *rx);
 
 /* May it be offered to one more rank or group? Dropped, if not. */
 bool netinc_rx_may_offer(struct netinc_rx *rx);

@@ -19,6 +19,11 @@ static bool is_loop(const struct net_device *dev)
 	return (dev->flags & IFF_LOOPBACK) || netif_is_l3_master(dev);
 }
 
+bool netinc_rx_is_own(const struct netinc_rx *rx)
+{
+	return is_loop(rx->via);
+}
+
 static bool sender_ok4(const struct netinc_rx *rx)
 {
 	unsigned int type;

@@ -207,6 +207,7 @@ static void resend_results(struct netinc_agg *agg, u32 child, u64 q, const struc
 		if (!netinc_agg_take_result(agg))
 			return;
 		netinc_count(agg->counters, INC_C_RESULTS_RESENT);
+		agg->child[child].resent++;
 		netinc_partial_tell(agg, slot, child, now);
 		agg->ops->send_result(agg, slot, child);
 		sent++;

@@ -490,6 +490,7 @@ static void handle_repeated(struct netinc_agg *agg, struct netinc_slot *slot, u3
 	slot->sent = now;
 	slot->sent_to = child;
 	netinc_count(agg->counters, INC_C_RESULTS_RESENT);
+	agg->child[child].resent++;
 	netinc_partial_tell(agg, slot, child, now);
 	agg->ops->send_result(agg, slot, child);
 }

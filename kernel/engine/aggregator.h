@@ -136,6 +136,8 @@ struct netinc_child {
 	u32 seen;
 	struct netinc_late late;	/* how late it is, over the life of the group */
 	u64 missed;		/* blocks completed without it, over the life of the group */
+	/* results that were sent again to it; counts up over the life of the group and wraps */
+	u32 resent;
 	/* it has all results of this epoch before this block, as its PROBEs have said */
 	u64 has;
 	/*

@@ -254,6 +254,7 @@ static void restart_window(struct netinc_ep *ep, u64 start, u64 now)
 	ep->ready_at = now;
 	ep->leave_there = false;
 	ep->rebind_asked = false;
+	ep->multicast.call = 0;
 	ep->una = start;
 	ep->snd = start;
 	ep->snd_op = ep->head && ep->head->numbered ? ep->head : NULL;
@@ -489,7 +490,8 @@ static int rx_member(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 		err = netinc_ep_nack(ep, pkt, now);
 		break;
 	case INC_PKT_PEERS:
-		err = netinc_ep_peers(ep, pkt, body);
+		err = pkt->flags & INC_F_MULTICAST ? netinc_ep_multicast(ep, pkt, body, now) :
+						     netinc_ep_peers(ep, pkt, body);
 		break;
 	case INC_PKT_PARTIAL:
 		err = netinc_ep_partial(ep, pkt, body);

@@ -5,6 +5,7 @@
  *
  *  ep_packet.c   headers, and PROBE
  *  ep_retain.c   what is retained of blocks for the case that the node is lost
+ *  ep_multicast.c  results by IP multicast
  *  ep_partial.c  whose contributions results are made of
  *  ep_window.c   blocks out, results in
  *  ep_loss.c     what STATUS and NACK say is lost
@@ -331,6 +332,16 @@ struct netinc_ep {
 	/* [block & (2 W - 1)] in chunks, see ep_retain.c; [0] NULL: nothing is retained */
 	struct netinc_retained *retained[2 * INC_MAX_WINDOW / NETINC_RETAIN_CHUNK];
 
+	/* results by IP multicast, see ep_multicast.c */
+	struct {
+		u32 incarnation;	/* of the run in which the node has said where; 0: none */
+		struct netinc_peer group;	/* where they are sent to */
+		bool tried;		/* the environment has tried to join it */
+		bool joined;		/* it has */
+		/* number of the call that has come there last, 0: none has in this epoch */
+		u32 call;
+	} multicast;
+
 	/* looks at blocks that the received buffer at hand may still cost, see rule 14 */
 	u32 work_left;
 	struct netinc_ep_tree tree[INC_MAX_TREES];	/* [max(spread.trees, 1)] are used */
@@ -426,6 +437,15 @@ static inline u32 netinc_ep_next_move(const struct netinc_ep *ep)
 	u32 next = ep->move + 1;
 
 	return ep->from_tree && !netinc_ep_place(ep, next) ? next + 1 : next;
+}
+
+/* The IP multicast group that the environment is to be in for this rank, NULL: none. */
+static inline const struct netinc_peer *netinc_ep_multicast_group(const struct netinc_ep *ep)
+{
+	if (!netinc_ep_is_member(ep) && ep->state != INC_STATE_RESYNC)
+		return NULL;
+	return ep->incarnation && ep->multicast.incarnation == ep->incarnation ?
+		       &ep->multicast.group : NULL;
 }
 
 /* Is the rank under way to another place than that of the last READY? */
@@ -597,6 +617,16 @@ void netinc_ep_retain_cut(struct netinc_ep *ep, u64 b);
 /* The header with which block @b is contributed again. Returns the payload, NULL: it has none. */
 const struct netinc_pay *netinc_ep_retained_header(const struct netinc_ep *ep, u64 b,
 						   struct netinc_pkt *pkt);
+
+/* ep_multicast.c */
+/* PEERS with INC_F_MULTICAST; @body: all of it. 0 or a negative counter. */
+int netinc_ep_multicast(struct netinc_ep *ep, const struct netinc_pkt *pkt,
+			const struct inc_peers *body, u64 now);
+/*
+ * The environment has tried to join the group that netinc_ep_multicast_group() says: to be called
+ * once for each, and not while that says none.
+ */
+void netinc_ep_multicast_tried(struct netinc_ep *ep, bool joined, u64 now);
 
 /* ep_partial.c */
 /* May blocks that wait for this rank be completed without it? */

@@ -102,6 +102,15 @@ bool netinc_peer_is_far(const struct netinc_peer *peer)
 	return a[0] != 0xfe || (a[1] & 0xc0) != 0x80;
 }
 
+bool netinc_peer_is_multicast(const struct netinc_peer *peer)
+{
+	const u8 *a = peer->addr;
+
+	if (peer->family != NETINC_AF_INET || !peer->udp_port)
+		return false;
+	return a[0] >= 224 && a[0] < 240 && a[0] != 232 && (a[0] != 224 || a[1] || a[2]);
+}
+
 void netinc_join_proof(const u8 *key, u32 group, u32 rank, const struct inc_join *join,
 		       __be64 proof[2])
 {

@@ -151,6 +151,12 @@ bool netinc_peer_is_host(const struct netinc_peer *peer);
 bool netinc_peer_is_place(const struct netinc_peer *peer, const struct netinc_peer *near);
 /* Likewise, and one that says the same to hosts elsewhere: no loopback or link-local one. */
 bool netinc_peer_is_far(const struct netinc_peer *peer);
+/*
+ * Somebody else has said that what is sent there is for this host, too: is it an IPv4 multicast
+ * group that hosts may join for that? The link's own ones (224.0.0.x) are for others' protocols,
+ * and those of one source (232.x.x.x) are joined in another way.
+ */
+bool netinc_peer_is_multicast(const struct netinc_peer *peer);
 
 /*
  * MAC and signatures: SipHash-2-4 (Aumasson, Bernstein 2012), from the kernel or, elsewhere, from

@@ -86,6 +86,10 @@ void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now)
 		pkt.flags |= INC_F_LEAVE;
 		pkt.span = (u16)(ep->end - ep->una);
 	}
+	if (!tree && netinc_ep_multicast_group(ep) && ep->multicast.joined) {
+		pkt.flags |= INC_F_MULTICAST;
+		pkt.sig = ep->multicast.call;
+	}
 	pkt.psn = (u32)ep->una;
 	pkt.tstamp = (u32)now;
 	w->asked = now;

@@ -192,6 +192,7 @@ static int probe_rx(struct netinc_group *g, const struct netinc_pkt *pkt,
 		return -INC_C_DROP_WORK;
 	}
 	netinc_count(g->counters, INC_C_PROBES);
+	netinc_multicast_probed(g, child, pkt, now);
 	if ((s64)(agg_block(g, pkt) - g->members[child].una) > 0)
 		g->members[child].una = agg_block(g, pkt);
 	if (g->members[child].height)
@@ -409,6 +410,7 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 		return false;
 	netinc_form_call(g, now);
 	netinc_form_repeat_ready(g, now);
+	netinc_multicast_tick(g);
 	if (counts_as_late(g, now))
 		check_late(g, now);
 	if (g->state == INC_GROUP_JOINING && !g->joined) {

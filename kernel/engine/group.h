@@ -52,6 +52,8 @@ struct netinc_group_cfg {
 	u8 nstandby;		/* entries of standby[] that are used */
 	/* nodes that the members may move to, in this order, as READY says */
 	struct netinc_peer standby[INC_MAX_STANDBY];
+	/* IP multicast group that results go to, for who hears them there; family 0: none */
+	struct netinc_peer multicast;
 	/* lineage of the group that failed and goes on in this one with fewer ranks, 0: none */
 	u64 ancestor;
 	bool known;		/* this node knows how the ancestor failed; then ngone is valid */
@@ -122,6 +124,16 @@ struct netinc_member {
 	 */
 	struct netinc_peer peer;
 	u64 rebound;		/* time when it was elsewhere last; 0: never */
+
+	/* results by IP multicast, see group_multicast.c: anew with each epoch */
+	bool hears;		/* its last PROBE has shown that it does */
+	bool listened;		/* a PROBE has said that it is in the IP multicast group */
+	u32 call_needed;	/* number of the first call by which it may show that it hears */
+	/* netinc_child.resent and netinc_agg.una when it was looked at last how much it loses */
+	u32 resent_before;
+	u64 una_before;
+	u64 told;		/* time when it was told of the group last, or called */
+	u64 tell_pause;		/* microseconds until it may be again; gets longer */
 };
 
 struct netinc_group;
@@ -145,6 +157,11 @@ struct netinc_group_ops {
 	 * have? NULL: nobody translates addresses.
 	 */
 	bool (*same_port)(const struct netinc_group *g, u32 child);
+	/*
+	 * Can member @child, a rank, be reached by multicast at all? NULL: all can. What has
+	 * pkt->multicast goes to cfg.multicast, once.
+	 */
+	bool (*multicast)(struct netinc_group *g, u32 child);
 	/*
 	 * With an ancestor, or where nodes are children: the path of member @from belongs to member
 	 * @to from now on, whose own is not used any more.
@@ -225,6 +242,13 @@ struct netinc_group {
 	u32 shrunk;		/* epoch in which the group formed with fewer ranks, 0: not yet */
 	/* number of the received buffer at hand; counts up and wraps */
 	u32 buffer;
+	/* results by IP multicast, see group_multicast.c */
+	struct {
+		u32 call;	/* number of the last call, 0: there was none; counts up */
+		bool due;	/* the next tick, which is to come soon, is to send one */
+		u32 hearing;	/* members that hear */
+		u32 changes;	/* how often one has begun or ceased to; counts up and wraps */
+	} multicast;
 	/* what a child, a node, has said of its block that cannot be completed; code 0: none has */
 	struct netinc_error reported;
 	/*
@@ -339,6 +363,14 @@ bool netinc_group_tick(struct netinc_group *g, u64 now);
  * Returns the rank because of which the group is to fail, NETINC_NO_RANK: none.
  */
 u32 netinc_group_check_late(struct netinc_group *g, u64 now);
+
+/* group_multicast.c: results by IP multicast */
+/* An epoch has begun, and @child has been sent READY: it may be told where results go, too. */
+void netinc_multicast_begin(struct netinc_group *g, u32 child, u64 now);
+/* A PROBE of @child, before it is answered. */
+void netinc_multicast_probed(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
+			     u64 now);
+void netinc_multicast_tick(struct netinc_group *g);
 
 /* Is the group over? May be asked without its lock by code that looks for a group. */
 static inline bool netinc_group_over(const struct netinc_group *g)

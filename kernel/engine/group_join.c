@@ -48,6 +48,8 @@ static void start_epoch(struct netinc_group *g, u64 start, bool first, u64 now)
 	g->agg.limit = start;
 	g->agg.opseq = first ? g->begun : g->opseq;
 	netinc_form_ready_sent(g, now);
+	g->multicast.hearing = 0;
+	g->multicast.changes++;
 	for (i = 0; i < g->nmembers; i++) {
 		m[i].cookie = member_cookie(g, g->epoch, 2, m[i].low);
 		m[i].rejoined = false;
@@ -58,6 +60,7 @@ static void start_epoch(struct netinc_group *g, u64 start, bool first, u64 now)
 		g->agg.child[i].waits_for = NETINC_NO_RANK;
 		netinc_group_send_ready(g, i);
 		netinc_group_send_peers(g, i, 0);
+		netinc_multicast_begin(g, i, now);
 	}
 	g->ops->event(g, first ? INC_EVENT_GROUP_FORMED : INC_EVENT_GROUP_EPOCH, NETINC_NO_RANK);
 }

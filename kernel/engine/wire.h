@@ -31,6 +31,8 @@ struct netinc_pkt {
 	u8 mode;		/* INC_MODE_SATURATE or 0 */
 	/* not in the header: IP says that it met congestion (ECN), set by the environment */
 	bool ce;
+	/* likewise: it was sent to an IP multicast group; of a packet to send: it is to be */
+	bool multicast;
 	u64 cookie;
 };
 
@@ -40,9 +42,16 @@ static inline bool netinc_is_data(u8 type)
 }
 
 /* Control packets for all children alike; others name theirs. */
-static inline bool netinc_for_all(u8 type)
+static inline bool netinc_for_all(const struct netinc_pkt *p)
 {
-	return type == INC_PKT_ERROR || type == INC_PKT_PARTIAL;
+	return p->type == INC_PKT_ERROR || p->type == INC_PKT_PARTIAL || p->multicast;
+}
+
+/* What may go to an IP multicast group: results, and calls. */
+static inline bool netinc_multicast_ok(const struct netinc_pkt *p)
+{
+	return p->type == INC_PKT_RESULT ||
+	       (p->type == INC_PKT_PEERS && (p->flags & INC_F_MULTICAST));
 }
 
 /* Bytes that the header stands for, padding included, and zeros that are not sent. */
@@ -147,9 +156,12 @@ static inline int netinc_parse(const void *data, u32 len, struct netinc_pkt *p)
 	p->dop = h->op;
 	p->mode = h->mode;
 	p->ce = false;
+	p->multicast = false;
 	if (!p->type || p->type > INC_PKT_MAX || (p->flags & ~INC_F_ALL) ||
 	    !p->span || p->len > INC_MAX_BLOCK ||
 	    len != sizeof(*h) + netinc_body_len(p))
+		return -INC_C_DROP_MALFORMED;
+	if ((p->flags & INC_F_MULTICAST) && p->type != INC_PKT_PROBE && p->type != INC_PKT_PEERS)
 		return -INC_C_DROP_MALFORMED;
 	if (netinc_is_data(p->type))
 		return netinc_check_data(p, h);

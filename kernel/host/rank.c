@@ -16,6 +16,7 @@
 #include <net/sock.h>
 #include "host/payload.h"
 #include "host/counts.h"
+#include "host/membership.h"
 #include "host/retain.h"
 #include "core/events.h"
 #include "core/nf_hooks.h"
@@ -124,6 +125,8 @@ void netinc_rank_unlock(struct netinc_rank *rank)
 	if (unlikely(rank->silent || rank->ep.tree[0].unanswered >= NETINC_SILENT_ASKED))
 		watch_root(rank);
 	netinc_fpu_section_end(&rank->section);
+	if (unlikely(netinc_membership_changed(rank)) && !rank->dead)
+		schedule_work(&rank->membership.work);
 	if (unlikely(!is_demuxed(rank)) && !rank->dead)
 		demux_rank(rank);
 	netinc_txq_unlock(&rank->txq, rank->path.net, &rank->lock);
@@ -246,7 +249,7 @@ static noinline int rx_control(struct netinc_rank *rank, struct netinc_rx *rx, b
 	int err;
 
 	/* aggregation may have put it behind a packet for all ranks of this host */
-	if (!netinc_for_all(pkt->type) && pkt->child != rank->ep.cfg.rank)
+	if (!netinc_for_all(pkt) && pkt->child != rank->ep.cfg.rank)
 		return 0;
 	body = netinc_rx_body(rx, buf);
 	if (!body) {
@@ -274,6 +277,11 @@ static int rx_segment(struct netinc_rank *rank, struct netinc_rx *rx, bool non_p
 	};
 	int err;
 
+	/* aggregation may have put it behind one that may be sent to many */
+	if (rx->multicast && !netinc_multicast_ok(pkt)) {
+		netinc_count(rank->ep.counters, INC_C_DROP_ADDRESS);
+		return -INC_C_DROP_ADDRESS;
+	}
 	if (pkt->type != INC_PKT_RESULT || non_parent)
 		return rx_control(rank, rx, non_parent, now);
 	err = netinc_ep_check(&rank->ep, pkt);
@@ -331,9 +339,15 @@ void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
 		rank_drop(rank, rx, INC_C_DROP_PORT);
 		goto out;
 	}
+	/* another program of this host may be in a group that the rank knows nothing of */
+	if (rx->multicast && !netinc_membership_has(rank, rx->local)) {
+		rank_drop(rank, rx, INC_C_DROP_ADDRESS);
+		goto out;
+	}
 	netinc_count(counters, INC_C_RX_SKBS);
 	counters[INC_C_CONGESTED] += rx->ce;
 	counters[INC_C_RX_PACKETS] += netinc_rx_packets(rx);
+	counters[INC_C_MULTICAST] += rx->multicast ? netinc_rx_packets(rx) : 0;
 	counters[INC_C_RX_BYTES] += netinc_rx_bytes(rx);
 	if (netinc_rx_len(rx) >= NETINC_FPU_WORTH)
 		netinc_fpu_section_want(&rank->section);
@@ -535,6 +549,7 @@ static void init_rank(struct netinc_rank *rank, struct netinc_net *nn, struct so
 	INIT_LIST_HEAD(&rank->completed);
 	netinc_pin_init(&rank->pin);
 	netinc_counts_init_rank(rank);
+	netinc_membership_init(rank);
 }
 
 /* All of a new rank that can fail, each step taken back if a later one does. */
@@ -586,7 +601,10 @@ static void rank_free(struct rcu_head *rcu)
 	kvfree(rank);
 }
 
-/* Bytes of a rank that is made as @cfg says, also of the paths to all trees that there may be. */
+/*
+ * Bytes of a rank that is made as @cfg says, also of the paths to all trees that there may be, and
+ * of the socket of membership.c.
+ */
 static s64 rank_bytes(const struct netinc_ep_cfg *cfg)
 {
 	u32 paths = min_t(u32, cfg->size, INC_MAX_TREES);
@@ -594,7 +612,8 @@ static s64 rank_bytes(const struct netinc_ep_cfg *cfg)
 	return sizeof(struct netinc_rank) + sizeof(struct netinc_op_request) +
 	       cfg->size * sizeof(struct netinc_peer) +
 	       (paths - 1) * sizeof(struct netinc_path) + paths * netinc_path_extra() +
-	       sizeof(struct socket_alloc) + sizeof(struct udp6_sock) + NETINC_DEMUX_BYTES * 5;
+	       2 * sizeof(struct socket_alloc) + sizeof(struct udp6_sock) +
+	       sizeof(struct udp_sock) + NETINC_DEMUX_BYTES * 5;
 }
 
 struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_cfg *cfg,
@@ -642,6 +661,7 @@ void netinc_rank_destroy(struct netinc_rank *rank)
 	rank->dead = true;
 	netinc_rank_unlock(rank);
 	hrtimer_cancel(&rank->timer);
+	netinc_membership_fini(rank);
 	netinc_retain_fini(rank);
 	netinc_net_add_counters(nn, rank->ep.counters);
 	netinc_op_request_purge(rank);

@@ -11,6 +11,7 @@
 #include <linux/poll.h>
 #include "host/contributors.h"
 #include "engine/endpoint.h"
+#include "host/membership.h"
 #include "host/retain.h"
 #include "core/demux.h"
 #include "core/netns.h"
@@ -87,6 +88,7 @@ struct netinc_rank {
 	struct netinc_contributed *contributed;
 	struct netinc_store store;	/* what is retained for another node */
 	struct netinc_batch batch;	/* of payload.c, while the engine sends blocks */
+	struct netinc_membership membership;	/* of its IP multicast group */
 	struct netinc_op leave;		/* LEAVE, once the socket is being closed */
 	/* socket.c: a completion or a change of state; called with the lock */
 	void (*wake)(struct netinc_rank *rank, __poll_t what);

@@ -192,6 +192,20 @@ int inc_nl_parent_get_doit(struct sk_buff *skb, struct genl_info *info)
 	return reply_one(info, INC_CMD_PARENT_GET, INC_A_PARENT, fill_parent, &parent);
 }
 
+static int put_multicast(struct sk_buff *skb, const struct netinc_node_cfg *cfg)
+{
+	struct nlattr *nest;
+
+	if (!cfg->multicast_len)
+		return 0;
+	nest = nla_nest_start(skb, INC_A_NODE_MULTICAST);
+	if (!nest || nla_put_in_addr(skb, INC_A_PREFIX_ADDR, cfg->multicast) ||
+	    nla_put_u32(skb, INC_A_PREFIX_LEN, cfg->multicast_len))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
 /* What has been set, but the key. */
 static int put_node_cfg(struct sk_buff *skb, const struct netinc_node_cfg *cfg)
 {
@@ -211,6 +225,8 @@ static int put_node_cfg(struct sk_buff *skb, const struct netinc_node_cfg *cfg)
 	for (i = 0; i < cfg->nparents; i++)
 		if (netinc_nl_put_parent_nest(skb, INC_A_NODE_PARENT, &cfg->parent[i]))
 			return -EMSGSIZE;
+	if (put_multicast(skb, cfg))
+		return -EMSGSIZE;
 	return cfg->keyed ? nla_put_flag(skb, INC_A_NODE_KEYED) : 0;
 }
 

@@ -483,6 +483,65 @@ static int take_parents(struct netinc_node_cfg *cfg, const struct nlattr *node,
 	return 0;
 }
 
+/*
+ * 224.0.0.x is for the protocols of a link, 232.x.x.x for those who name a source. Switches send
+ * on to everybody what has the link address of the former, which the last 23 bits make.
+ */
+static int check_multicast(u32 addr, u32 len, struct netlink_ext_ack *extack)
+{
+	u32 bits = len < 32 ? U32_MAX >> len : 0;
+	__be32 said = cpu_to_be32(addr);
+
+	if (len < NETINC_MIN_MULTICAST_LEN || len > 32) {
+		NL_SET_ERR_MSG_FMT(extack, "multicast: prefix of %u bits: expected %u..32", len,
+				   NETINC_MIN_MULTICAST_LEN);
+		return -ERANGE;
+	}
+	if (!ipv4_is_multicast(said) || addr >> 24 == 232 ||
+	    (!(addr & 0x7fff00) && !(bits & 0x100))) {
+		NL_SET_ERR_MSG_FMT(extack,
+				   "multicast %pI4/%u: expected a range of multicast groups as 239.1.0.0/16, none of 232.0.0.0/8 or with link addresses of 224.0.0.0/24",
+				   &said, len);
+		return -EADDRNOTAVAIL;
+	}
+	if (addr & bits) {
+		NL_SET_ERR_MSG_FMT(extack, "multicast %pI4/%u: bits behind the prefix are set",
+				   &said, len);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* A length of 0 takes the range away. */
+static int take_multicast(struct netinc_node_cfg *cfg, const struct nlattr *nest,
+			  struct netlink_ext_ack *extack)
+{
+	struct nlattr *tb[INC_A_PREFIX_MAX + 1];
+	const struct nlattr *addr;
+	int err;
+	u32 len;
+
+	if (!nest)
+		return 0;
+	err = nla_parse_nested(tb, INC_A_PREFIX_MAX, nest, NULL, extack);
+	if (err)
+		return err;
+	addr = tb[INC_A_PREFIX_ADDR];
+	len = tb[INC_A_PREFIX_LEN] ? nla_get_u32(tb[INC_A_PREFIX_LEN]) : 32;
+	if (len && (!addr || nla_len(addr) != 4)) {
+		NL_SET_ERR_MSG_FMT(extack, "multicast: address of %d bytes: expected 4 (IPv4)",
+				   addr ? nla_len(addr) : 0);
+		return -EINVAL;
+	}
+	if (len)
+		err = check_multicast(be32_to_cpu(nla_get_in_addr(addr)), len, extack);
+	if (err)
+		return err;
+	cfg->multicast = len ? nla_get_in_addr(addr) : 0;
+	cfg->multicast_len = len;
+	return 0;
+}
+
 static int take_limits(struct netinc_node_cfg *cfg, const struct nlattr *node, struct nlattr **tb,
 		       struct netlink_ext_ack *extack)
 {
@@ -501,6 +560,8 @@ static int take_limits(struct netinc_node_cfg *cfg, const struct nlattr *node, s
 		err = take_parents(cfg, node, tb, extack);
 	if (!err)
 		err = take_policy(cfg, tb, extack);
+	if (!err)
+		err = take_multicast(cfg, tb[INC_A_NODE_MULTICAST], extack);
 	return err;
 }
 

@@ -389,9 +389,14 @@ static void run_add(struct netinc_node_group *g, struct netinc_run *run, u32 chi
 	run->n++;
 }
 
+static struct netinc_pkt *empty_of(struct netinc_node_group *g, u32 child)
+{
+	return child == NETINC_HEARING ? &g->many_empty : &g->link[child].empty;
+}
+
 static void empty_flush(struct netinc_node_group *g, u32 child)
 {
-	struct netinc_pkt *pkt = &g->link[child].empty;
+	struct netinc_pkt *pkt = empty_of(g, child);
 
 	if (pkt->span)
 		netinc_node_group_send(g, child, netinc_header_skb(pkt));
@@ -402,7 +407,7 @@ static void empty_flush(struct netinc_node_group *g, u32 child)
 static void empty_add(struct netinc_node_group *g, u32 child, const struct netinc_slot *slot,
 		      bool elements)
 {
-	struct netinc_pkt *pkt = &g->link[child].empty, next;
+	struct netinc_pkt *pkt = empty_of(g, child), next;
 
 	netinc_agg_result_header(&g->grp.agg, slot, elements, &next);
 	if (pkt->span && pkt->span < U16_MAX && pkt->psn + pkt->span == next.psn &&
@@ -453,22 +458,47 @@ static void mark_hosts(const struct netinc_node_group *g, const struct netinc_sl
 			__set_bit(g->link[i].host, wants);
 }
 
+/* To one host, or to all that hear: elements if it @wants them, else an empty result. */
+static void add_apart(struct netinc_node_group *g, const struct netinc_slot *slot, u32 child,
+		      bool wants)
+{
+	struct netinc_run *run = child == NETINC_HEARING ? &g->many_run : &g->link[child].run;
+
+	if (slot->result.obj && wants)
+		run_add(g, run, child, &slot->result);
+	else
+		empty_add(g, child, slot, (slot->flags & INC_F_ZERO) && wants);
+}
+
+/*
+ * Does one result do for all that hear? *@wants: with elements, which whoever wants none gets, too,
+ * if at least half of them do; without, if none does.
+ */
+static bool all_alike(struct netinc_node_group *g, const unsigned long *hosts, bool *wants)
+{
+	u32 hearing = netinc_node_group_hearing(g), n = 0, i;
+
+	for (i = 0; hearing && i < g->grp.agg.children; i++)
+		n += g->link[i].hears && test_bit(i, hosts);
+	*wants = n;
+	return hearing && (!n || 2 * n >= hearing);
+}
+
 /* Elements to the hosts that want them, empty results to the others. */
 static void send_apart(struct netinc_node_group *g, const struct netinc_slot *slot)
 {
 	DECLARE_BITMAP(wants, INC_MAX_RANKS);
+	bool alike, elements;
 	u32 i;
 
 	mark_hosts(g, slot, wants);
 	g->apart = true;
-	for (i = 0; i < g->grp.agg.children; i++) {
-		if (g->link[i].host != i)
-			continue;
-		if (slot->result.obj && test_bit(i, wants))
-			run_add(g, &g->link[i].run, i, &slot->result);
-		else
-			empty_add(g, i, slot, (slot->flags & INC_F_ZERO) && test_bit(i, wants));
-	}
+	alike = all_alike(g, wants, &elements);
+	if (alike)
+		add_apart(g, slot, NETINC_HEARING, elements);
+	for (i = 0; i < g->grp.agg.children; i++)
+		if (g->link[i].host == i && !(alike && g->link[i].hears))
+			add_apart(g, slot, i, test_bit(i, wants));
 }
 
 static bool all_want(const struct netinc_node_group *g, const struct netinc_slot *slot)
@@ -503,6 +533,10 @@ static void flush_results(struct netinc_node_group *g)
 	for (i = 0; g->apart && i < g->grp.agg.children; i++) {
 		run_flush(g, &g->link[i].run, i);
 		empty_flush(g, i);
+	}
+	if (g->apart) {
+		run_flush(g, &g->many_run, NETINC_HEARING);
+		empty_flush(g, NETINC_HEARING);
 	}
 	g->apart = false;
 }

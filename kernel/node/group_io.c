@@ -8,6 +8,8 @@
 #include "node/node_group.h"
 #include "node/tenant.h"
 
+#define CALL_DELAY_MS	10	/* until who has been told to listen is called */
+
 static void count_tx(struct netinc_node_group *g, struct netinc_port *port,
 		     const struct sk_buff *skb, u32 headers)
 {
@@ -21,21 +23,33 @@ static void count_tx(struct netinc_node_group *g, struct netinc_port *port,
 				 3);
 }
 
-static void send_one(struct netinc_node_group *g, u32 child, struct sk_buff *skb)
+static void send_by(struct netinc_node_group *g, struct netinc_path *path,
+		    struct netinc_port *port, struct sk_buff *skb)
 {
-	struct netinc_link *link = &g->link[child];
 	u32 payload = skb->len;
 
-	if (netinc_txq_add(&g->txq, &link->path, skb)) {
+	if (netinc_txq_add(&g->txq, path, skb)) {
 		netinc_count(g->grp.counters, INC_C_TX_ERRORS);
 		return;
 	}
-	count_tx(g, link->port, skb, skb->len - payload);
+	count_tx(g, port, skb, skb->len - payload);
 }
 
-static bool is_host(const struct netinc_node_group *g, u32 child)
+static void send_one(struct netinc_node_group *g, u32 child, struct sk_buff *skb)
 {
-	return g->link[child].host == child && g->grp.members[child].present;
+	send_by(g, &g->link[child].path, g->link[child].port, skb);
+}
+
+/* To the IP multicast group. */
+static void send_many(struct netinc_node_group *g, struct sk_buff *skb)
+{
+	if (g->way == NETINC_NO_RANK) {
+		netinc_count(g->grp.counters, INC_C_TX_ERRORS);
+		kfree_skb(skb);
+		return;
+	}
+	g->grp.counters[INC_C_MULTICAST] += netinc_skb_packets(skb);
+	send_by(g, &g->many, g->link[g->way].port, skb);
 }
 
 void netinc_node_group_send(struct netinc_node_group *g, u32 child, struct sk_buff *skb)
@@ -47,12 +61,16 @@ void netinc_node_group_send(struct netinc_node_group *g, u32 child, struct sk_bu
 		netinc_count(g->grp.counters, INC_C_TX_ERRORS);
 		return;
 	}
+	if (child == NETINC_HEARING) {
+		send_many(g, skb);
+		return;
+	}
 	if (child != NETINC_ALL) {
 		send_one(g, child, skb);
 		return;
 	}
 	for (i = 0; i < g->grp.nmembers; i++) {
-		if (!is_host(g, i))
+		if (!netinc_node_group_is_host(g, i))
 			continue;
 		copy = __pskb_copy(skb, skb_headroom(skb), GFP_ATOMIC | __GFP_NOWARN);
 		if (copy)
@@ -66,14 +84,16 @@ void netinc_node_group_send(struct netinc_node_group *g, u32 child, struct sk_bu
 void netinc_node_group_send_run(struct netinc_node_group *g, u32 child,
 				const struct netinc_run *run)
 {
+	bool many = child == NETINC_ALL && netinc_node_group_hearing(g);
 	u32 i;
 
-	if (child != NETINC_ALL) {
-		netinc_node_group_send(g, child, netinc_gso_buf_skb(run->s, run->first, run->n));
+	if (child != NETINC_ALL || many)
+		netinc_node_group_send(g, many ? NETINC_HEARING : child,
+				       netinc_gso_buf_skb(run->s, run->first, run->n));
+	if (child != NETINC_ALL)
 		return;
-	}
 	for (i = 0; i < g->grp.nmembers; i++)
-		if (is_host(g, i))
+		if (netinc_node_group_is_host(g, i) && !(many && g->link[i].hears))
 			netinc_node_group_send(g, i,
 					       netinc_gso_buf_skb(run->s, run->first, run->n));
 }
@@ -109,6 +129,7 @@ void netinc_node_group_find_hosts(struct netinc_node_group *g)
 	struct netinc_link *bucket;
 
 	g->hosts_changed = false;
+	g->hearing_known = false;
 	for (i = 0; i < n; i++)
 		g->link[i].first = n;
 	for (i = 0; i < n; i++) {
@@ -134,6 +155,7 @@ void netinc_node_group_part_host(struct netinc_node_group *g, u32 child)
 			g->link[i].host = i;
 	g->link[child].host = child;
 	g->hosts_changed = true;
+	g->hearing_known = false;
 }
 
 static void count_rx(struct netinc_node_group *g, struct netinc_rx *rx, u32 child)
@@ -286,6 +308,9 @@ void netinc_node_group_rx(struct netinc_node_group *g, struct netinc_rx *rx)
 	if (member && g->grp.running)
 		netinc_agg_packet_end(&g->grp.agg, child, now);
 	netinc_fold_end(g);
+	/* a call that is due waits for others that are */
+	if (unlikely(g->grp.multicast.due) && !g->dead)
+		timer_reduce(&g->timer, jiffies + msecs_to_jiffies(CALL_DELAY_MS));
 	netinc_node_group_unlock(g);
 	spent = ktime_get_ns() - begin;
 	atomic64_add(spent, &g->unbooked);

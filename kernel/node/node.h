@@ -33,9 +33,17 @@ struct netinc_node_cfg {
 	 */
 	u8 nparents;
 	struct netinc_peer parent[INC_MAX_STRIPES];
+	/*
+	 * IPv4 multicast groups that results may go to, if all ranks come by one port: prefix and
+	 * its length, 0: none
+	 */
+	__be32 multicast;
+	u8 multicast_len;
 	bool keyed;
 	u8 key[INC_KEY_LEN];	/* zeros if not keyed */
 };
+
+#define NETINC_MIN_MULTICAST_LEN	8
 
 /* The node above for this stripe of a group; NULL: none. Neighbouring stripes have others. */
 static inline const struct netinc_peer *netinc_node_parent(const struct netinc_node_cfg *cfg,

@@ -37,6 +37,7 @@ static void node_group_free(struct netinc_node_group *g)
 		netinc_port_put(g->link[i].port);
 	}
 	netinc_path_destroy(&g->up_path);
+	netinc_path_destroy(&g->many);
 	kvfree(g->link);
 	kvfree(g->mem);
 	/* with the key that it proves itself to the parent by */
@@ -130,7 +131,8 @@ void netinc_node_group_unlock(struct netinc_node_group *g)
 static void group_send(struct netinc_group *grp, u32 child, const struct netinc_pkt *pkt,
 		       const void *body, u32 len)
 {
-	netinc_node_group_send(to_node_group(grp), child, netinc_control_skb(pkt, body, len));
+	netinc_node_group_send(to_node_group(grp), pkt->multicast ? NETINC_HEARING : child,
+			       netinc_control_skb(pkt, body, len));
 }
 
 static void group_renumber(struct netinc_group *grp, u32 from, u32 to)
@@ -140,6 +142,8 @@ static void group_renumber(struct netinc_group *grp, u32 from, u32 to)
 	swap(g->link[from], g->link[to]);
 	g->link[to].host = to;
 	g->link[from].host = from;
+	g->way_known = false;
+	g->hearing_known = false;
 }
 
 atomic_t *netinc_generation(const struct netinc_node *node, u64 job, u32 group, u8 stripe, u32 vrf)
@@ -243,6 +247,9 @@ static bool group_link(struct netinc_group *grp, u32 rank, const struct netinc_p
 	struct netinc_peer to = *peer;
 
 	to.udp_port = rx->sport;
+	link->via = netinc_rx_is_own(rx) ? 0 : rx->via->ifindex;
+	g->way_known = false;
+	g->hearing_known = false;
 	if (link->path.net && !memcmp(&link->path.peer, &to, sizeof(to)) &&
 	    link->path.oif == netinc_rx_oif(rx) &&
 	    !memcmp(link->path.local, rx->local, sizeof(rx->local)))
@@ -269,9 +276,15 @@ static bool group_same_port(const struct netinc_group *grp, u32 child)
 	return g->joining && g->joining->sport == g->link[child].path.peer.udp_port;
 }
 
+static bool group_multicast(struct netinc_group *grp, u32 child)
+{
+	return netinc_node_group_may_hear(to_node_group(grp), child);
+}
+
 static const struct netinc_group_ops group_ops = {
 	.link = group_link,
 	.same_port = group_same_port,
+	.multicast = group_multicast,
 	.send = group_send,
 	.event = group_event,
 	.renumber = group_renumber,
@@ -373,7 +386,7 @@ u64 netinc_node_group_memory(const struct netinc_node_cfg *cfg,
 
 	return netinc_group_bytes(pending->size, window) +
 	       pending->size * sizeof(struct netinc_link) +
-	       (pending->size + 1) * netinc_path_extra() +
+	       (pending->size + 2) * netinc_path_extra() +
 	       (2 * (u64)window + parts) * (PAGE_SIZE << get_order(seg_size)) +
 	       (u64)pending->size * SKB_TRUESIZE(seg_size);
 }
@@ -554,6 +567,7 @@ static struct netinc_node_group *node_group_new(struct netinc_node *node,
 	g->nn = node->nn;
 	g->node = node;
 	g->limit = limits->max_memory;
+	g->way = NETINC_NO_RANK;
 	g->creator = pending->creator;
 	g->moved = pending->lineage && !pending->shrink;
 	g->tenant = pending->tenant;
@@ -629,7 +643,8 @@ static int create_group(struct netinc_node *node, const struct netinc_pending_gr
 	if (pending->shrink)
 		configure_shrink(&cfg, node->nn, pending);
 	memcpy(cfg.secret, node->nn->secret, sizeof(cfg.secret));
-	err = configure_uplink(g, pending, &limits, &cfg);
+	err = netinc_node_group_choose(g, &limits, &cfg, GROUP_GFP) ?:
+		      configure_uplink(g, pending, &limits, &cfg);
 	if (!err)
 		err = node_group_alloc(g, &cfg);
 	/* keys, and the secret that cookies are made of */

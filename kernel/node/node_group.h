@@ -35,6 +35,13 @@ struct netinc_link {
 	/* head of the bucket with this index: the first host in it */
 	u32 first;
 	u32 next;			/* the host behind this one in its own bucket */
+	/* interface by which its packets come to IP, 0: it is in this machine itself */
+	u32 via;
+	/*
+	 * all ranks that share its copies hear what is sent by multicast; set by find_hearing()
+	 * in one_port.c
+	 */
+	bool hears;
 	/* results that wait to be sent to this host and to no others */
 	struct netinc_run run;
 	/* header of results without elements that wait to be sent to it; span 0: none */
@@ -42,6 +49,9 @@ struct netinc_link {
 };
 
 struct netinc_tree_request;
+
+/* child: all hosts that hear what is sent by multicast, at once */
+#define NETINC_HEARING	0xfffffffeu
 
 #define NETINC_GROUP_CHARGES	7
 
@@ -86,6 +96,20 @@ struct netinc_node_group {
 	struct netinc_gso_buf *build;
 	u64 build_next;			/* the first block that may go there */
 	struct netinc_run run;		/* results that wait to be sent to all children */
+	/*
+	 * Results by IP multicast: the way to those who hear, net NULL: the node is not set to do
+	 * that; and what waits to be sent there
+	 */
+	struct netinc_path many;
+	struct netinc_run many_run;
+	struct netinc_pkt many_empty;
+	/* whose link stands for all: they come by one port; NETINC_NO_RANK: they do not */
+	u32 way;
+	bool way_known;			/* else `way` is to be found; cleared by each JOIN */
+	/* hosts that hear, and netinc_group.multicast.changes when they were counted */
+	u32 nhearing;
+	u32 hearing_seen;
+	bool hearing_known;		/* else they are to be counted, whatever that says */
 	/* the way to the parent of the node, if the group may have to ask one; net NULL: none */
 	struct netinc_path up_path;
 	/* since when its parent is told to be silent; microseconds, 0: it is not */
@@ -206,6 +230,23 @@ struct netinc_node_group *netinc_node_group_find_tree(struct netinc_net *nn,
 void netinc_node_group_find_hosts(struct netinc_node_group *g);
 /* Child @child shares nobody's copies, and nobody its: the way to it is another one. */
 void netinc_node_group_part_host(struct netinc_node_group *g, u32 child);
+/* Does what goes to @child serve all ranks of its host? */
+static inline bool netinc_node_group_is_host(const struct netinc_node_group *g, u32 child)
+{
+	return g->link[child].host == child && g->grp.members[child].present;
+}
+
+/* one_port.c: results by IP multicast */
+/* Fills in the IP multicast group of @cfg if the node has any for it. 0 or -ENOMEM. */
+int netinc_node_group_choose(struct netinc_node_group *g, const struct netinc_node_cfg *limits,
+			     struct netinc_group_cfg *cfg, gfp_t gfp);
+/*
+ * Do all ranks that are elsewhere come by one port, so that one packet can reach them? And is this
+ * one of them? The way to them is `many` then.
+ */
+bool netinc_node_group_may_hear(struct netinc_node_group *g, u32 child);
+/* Hosts that hear, if it is worth while to send by multicast; else 0. */
+u32 netinc_node_group_hearing(struct netinc_node_group *g);
 /* A JOIN that has proved itself. Returns the enum inc_refuse_code or 0. */
 int netinc_node_group_join(struct netinc_node_group *g, struct netinc_rx *rx,
 			   const struct inc_join *join, u64 *detail);
@@ -230,9 +271,12 @@ void netinc_fold_elements(struct netinc_node_group *g, const struct netinc_slot 
 			  void *dst);
 int netinc_fold_init(void);
 void netinc_fold_fini(void);
-/* Queue @skb, one packet or super-packet, for @child or for all. */
+/* Queue @skb, one packet or super-packet, for @child, for NETINC_HEARING, or for all. */
 void netinc_node_group_send(struct netinc_node_group *g, u32 child, struct sk_buff *skb);
-/* Queues results in the same way: every packet refers to them. */
+/*
+ * Queues results in the same way: every packet refers to them. To all: once to those that hear, and
+ * to each of the others.
+ */
 void netinc_node_group_send_run(struct netinc_node_group *g, u32 child,
 				const struct netinc_run *run);
 /* Copy what is still held of packets of which little is, so that the rest can be freed. */

@@ -137,6 +137,7 @@ static struct netinc_op *op_at(u64 block)
 static void wild_flags(struct netinc_pkt *pkt)
 {
 	pkt->flags = (pkt->flags & INC_F_PAYLOAD) | (read_u16(&env.r) & INC_F_ALL & ~INC_F_PAYLOAD);
+	pkt->flags &= ~INC_F_MULTICAST;
 	if (!pkt->len)
 		pkt->flags &= ~(INC_F_FINAL | INC_F_ZERO);
 	if (pkt->flags & (INC_F_FINAL | INC_F_DESC))

@@ -111,7 +111,7 @@ static void join(bool lie)
 /* As the parser would let it pass. */
 static void make_valid(struct netinc_pkt *pkt)
 {
-	pkt->flags &= INC_F_ALL & ~INC_F_PARTIAL;
+	pkt->flags &= INC_F_ALL & ~(INC_F_PARTIAL | INC_F_MULTICAST);
 	if (!pkt->len)
 		pkt->flags &= ~(INC_F_PAYLOAD | INC_F_FINAL);
 	else

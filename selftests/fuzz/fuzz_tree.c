@@ -76,6 +76,8 @@ static void make_valid(struct frame *f)
 	struct netinc_pkt *pkt = &f->pkt;
 
 	pkt->flags &= INC_F_ALL;
+	if (pkt->type != INC_PKT_PROBE && pkt->type != INC_PKT_PEERS)
+		pkt->flags &= ~INC_F_MULTICAST;
 	if (!netinc_is_data(pkt->type)) {
 		pkt->flags &= ~INC_F_ZERO;
 		return;

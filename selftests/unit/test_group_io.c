@@ -150,6 +150,12 @@ void netinc_fold_end(struct netinc_node_group *g)
 	(void)g;
 }
 
+u32 netinc_node_group_hearing(struct netinc_node_group *g)
+{
+	(void)g;
+	return 0;
+}
+
 void netinc_history_ended(struct netinc_net *nn, const struct netinc_group *g)
 {
 	(void)nn;

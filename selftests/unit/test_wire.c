@@ -63,6 +63,8 @@ static void random_packet(struct netinc_pkt *p)
 	p->part = ktap_below(INC_MAX_PARTS);
 	p->flags = ktap_random() & INC_F_ALL &
 		   ~(INC_F_PAYLOAD | INC_F_DESC | INC_F_FINAL | INC_F_ZERO);
+	if (p->type != INC_PKT_PROBE && p->type != INC_PKT_PEERS)
+		p->flags &= ~INC_F_MULTICAST;
 	p->group = ktap_random();
 	p->incarnation = ktap_random();
 	p->epoch = ktap_random();
@@ -187,8 +189,12 @@ static void test_malformed(void)
 		}
 		header()->flags = cpu_to_be16(INC_F_AUTH);
 		refused(len, INC_C_DROP_MALFORMED, "flag AUTH");
-		header()->flags = cpu_to_be16(0x0800);
+		header()->flags = cpu_to_be16(0x2000);
 		refused(len, INC_C_DROP_MALFORMED, "unknown flag");
+		if (type != INC_PKT_PROBE && type != INC_PKT_PEERS) {
+			header()->flags = cpu_to_be16(p.flags | INC_F_MULTICAST);
+			refused(len, INC_C_DROP_MALFORMED, "flag MULTICAST");
+		}
 		valid(type, &p);
 		header()->len = cpu_to_be16(INC_MAX_BLOCK + 1);
 		len = sizeof(struct inc_hdr) + INC_MAX_BLOCK + 4;

@@ -15,8 +15,8 @@ PORT = 5227
 CONTRIB, RESULT, PROBE, STATUS, NACK, ERROR, JOIN, CHALLENGE, WAIT, READY, REFUSE, ABORT, MOVE, \
     PEERS, PARTIAL = range(1, 16)
 F_PAYLOAD, F_WANT, F_FINAL, F_DESC, F_RETRANS, F_LEAVE, F_CE, F_ECE, F_PARTIAL, F_WIDE, F_PART, \
-    F_ZERO = (1 << i for i in range(12))
-UNKNOWN_FLAGS = [1 << i for i in range(12, 16)]
+    F_ZERO, F_MULTICAST = (1 << i for i in range(13))
+UNKNOWN_FLAGS = [1 << i for i in range(13, 16)]
 I32, F32, SUM = 3, 11, 1
 NO_NODE, UNKNOWN, RANK_TAKEN, SIZE, KEY, LIMIT, BUSY, BLOCK, MOVED, NOT_COME, OUT, TENANT, QUOTA, NEXT, TREE, \
     ORDER, STRIPES = range(1, 18)                                                    # enum inc_refuse_code

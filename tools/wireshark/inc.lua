@@ -107,9 +107,10 @@ local FLAGS = {
 	{ 0x0200, "wide", "Wide: accumulators" },
 	{ 0x0400, "part", "Part: one of several" },
 	{ 0x0800, "zero", "Zero: all elements are 0, and are not here" },
+	{ 0x1000, "multicast", "About the IP multicast group of results" },
 	{ 0x8000, "auth", "Authentication tag (reserved)" },
 }
-local KNOWN_FLAGS = 0x0fff
+local KNOWN_FLAGS = 0x1fff
 local MODE_SATURATE = 0x01
 local STALE = 0x80
 
@@ -729,7 +730,12 @@ end
 
 function after.PEERS(tree, body, offset, p)
 	local first, n = get(body, "peers", "first"):uint(), get(body, "peers", "n"):uint()
-	p.says = string.format("ranks %d-%d", first, first + n - 1)
+	local multicast = has(p.flags, 0x1000)
+	if multicast then
+		p.says = first == 0 and "multicast group" or "multicast, call " .. first
+	else
+		p.says = string.format("ranks %d-%d", first, first + n - 1)
+	end
 	for i = 0, n - 1 do
 		if offset + 28 > body:len() then
 			tree:add_proto_expert_info(e.body,
@@ -737,8 +743,10 @@ function after.PEERS(tree, body, offset, p)
 			break
 		end
 		local peer = tree:add(f["inc.peers.peer"], body(offset, 28))
-		peer:add(f["inc.peer.rank"], body(offset, 28), first + i):set_generated()
-		peer:append_text(": rank " .. first + i)
+		if not multicast then
+			peer:add(f["inc.peer.rank"], body(offset, 28), first + i):set_generated()
+			peer:append_text(": rank " .. first + i)
+		end
 		offset = add_struct(peer, "peer", body(offset, 28):tvb(), 0) + offset
 	end
 	return offset
@@ -895,6 +903,8 @@ local function header_fault(p)
 		return "0 blocks: expected one or more"
 	elseif p.len > MAX_BLOCK then
 		return p.len .. " bytes: expected at most " .. MAX_BLOCK
+	elseif has(p.flags, 0x1000) and name ~= "PROBE" and name ~= "PEERS" then
+		return "MULTICAST: expected in PROBE and PEERS only"
 	elseif is_data(p) then
 		return data_fault(p)
 	elseif p.len < shortest_body(name) then

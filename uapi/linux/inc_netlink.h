@@ -111,6 +111,11 @@ enum {
 	 * are; in: all, one address of zeros: there is none (default)
 	 */
 	INC_A_NODE_PARENT,
+	/*
+	 * nest INC_A_PREFIX_*: IPv4 multicast groups of which one is chosen for each group whose
+	 * ranks come by one port, and results go there; length 0: none is (default)
+	 */
+	INC_A_NODE_MULTICAST,
 	__INC_A_NODE_MAX
 };
 
@@ -179,6 +184,8 @@ enum {
 	INC_A_GROUP_UID,	/* u32: of that process's user (rank), as the reader sees it */
 	INC_A_GROUP_STRIPE,	/* u32: which stripe of the group it is; absent: the only one */
 	INC_A_GROUP_STRIPES,	/* u32: of so many; absent: of one */
+	INC_A_GROUP_MULTICAST,	/* binary, 4 bytes: results go there (node), or are heard there */
+	INC_A_GROUP_HEARING,	/* u32, of a node with MULTICAST: ranks that hear there */
 	__INC_A_GROUP_MAX
 };
 
@@ -232,6 +239,7 @@ enum {
 	INC_A_MEMBER_JOB,	/* u64: absent: 0 */
 	INC_A_MEMBER_TREE,	/* u32: number of the group's tree; absent: 0 */
 	INC_A_MEMBER_STRIPE,	/* u32: which stripe of the group it is in; absent: the only one */
+	INC_A_MEMBER_HEARS,	/* flag: it hears what is sent by multicast */
 	__INC_A_MEMBER_MAX
 };
 

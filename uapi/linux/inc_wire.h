@@ -59,10 +59,15 @@ enum inc_pkt_type {
 #define INC_F_PART	0x0400
 /* with INC_F_PAYLOAD, of each of `span` blocks: its `len` bytes are all 0, and not in the packet */
 #define INC_F_ZERO	0x0800
+/*
+ * PEERS: it is about the IP multicast group of results instead of ranks. PROBE: its sender is in
+ * that
+ */
+#define INC_F_MULTICAST	0x1000
 #define INC_F_AUTH	0x8000	/* an authentication tag follows the header (reserved, not sent) */
 #define INC_F_ALL	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_RETRANS | \
 			 INC_F_LEAVE | INC_F_CE | INC_F_ECE | INC_F_PARTIAL | INC_F_WIDE | \
-			 INC_F_PART | INC_F_ZERO)
+			 INC_F_PART | INC_F_ZERO | INC_F_MULTICAST)
 
 /* 48 bytes. Nothing in the header of a RESULT is specific to one child. */
 struct inc_hdr {
@@ -116,7 +121,8 @@ struct inc_addr {
 /*
  * PROBE: header (psn = first block without result, opseq = ranks whose address it knows; with
  * INC_F_LEAVE, where there are several trees: block psn + span - 1 is the LEAVE, and its tree has
- * it), this, then the bitmap.
+ * it), this, then the bitmap. With INC_F_MULTICAST, sig = number of the call by multicast that has
+ * come last in this epoch, 0: none has.
  */
 struct inc_probe {
 	__be32	srtt;		/* smoothed round trip, microseconds */
@@ -285,7 +291,11 @@ struct inc_peer {
 	__be32	cookie[2];
 };
 
-/* PEERS: header (child = the receiver's index), then this: ranks first, first + 1, ... */
+/*
+ * PEERS: header (child = the receiver's index), then this: ranks first, first + 1, ... With
+ * INC_F_MULTICAST: n = 1, the address is the IP multicast group that results go to; sent there
+ * (child = 0) it is a call, and first its number, else first = 0.
+ */
 struct inc_peers {
 	__be32	first;
 	__be32	n;

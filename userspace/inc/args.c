@@ -476,3 +476,41 @@ int args_none(int argc, char **argv)
 {
 	return argc ? usage_error("%s: unexpected, nothing follows this command", argv[0]) : 0;
 }
+
+/* A network that is meant has no bits behind its length; who has given some may mean a host. */
+static int check_host_bits(const char *key, const char *word, const struct addr *addr,
+			   unsigned long bits)
+{
+	int family = addr->len == 4 ? AF_INET : AF_INET6, i;
+	char network[INET6_ADDRSTRLEN], host[INET6_ADDRSTRLEN];
+	unsigned char bytes[sizeof(addr->bytes)];
+
+	memcpy(bytes, addr->bytes, sizeof(bytes));
+	for (i = (int)bits / 8; i < addr->len; i++)
+		bytes[i] &= i > (int)bits / 8 ? 0 : 0xff00 >> bits % 8 & 0xff;
+	if (!memcmp(bytes, addr->bytes, (size_t)addr->len))
+		return 0;
+	inet_ntop(family, bytes, network, sizeof(network));
+	inet_ntop(family, addr->bytes, host, sizeof(host));
+	return usage_error("%s %s: bits behind the prefix are set: expected the network %s/%lu, or the host %s/%d",
+			   key, word, network, bits, host, 8 * addr->len);
+}
+
+int prefix_parse(const char *key, const char *other, const char *word, struct addr *addr,
+		 unsigned long *bits)
+{
+	const char *slash = strchr(word, '/'), *digits = slash ? slash + 1 : "";
+
+	if (addr_parse(word, slash ? (size_t)(slash - word) : strlen(word), addr))
+		return usage_error("%s %s: expected %s, or an IPv4 or IPv6 prefix", key, word,
+				   other);
+	*bits = 8 * (unsigned long)addr->len;
+	if (slash) {
+		if (!*digits || strlen(digits) > 3 ||
+		    strspn(digits, "0123456789") != strlen(digits) ||
+		    strtoul(digits, NULL, 10) > *bits)
+			return usage_error("%s %s: expected a length in 0..%lu", key, word, *bits);
+		*bits = strtoul(digits, NULL, 10);
+	}
+	return check_host_bits(key, word, addr, *bits);
+}

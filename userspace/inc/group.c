@@ -116,6 +116,16 @@ static void show_run(struct nlattr **tb)
 		out_num("srtt_us", " srtt %s", v, UNIT_US);
 }
 
+/* Where results go, and how many ranks hear them there, at a node; at a rank: where it hears. */
+static void show_multicast(struct nlattr **tb)
+{
+	uint32_t v;
+
+	show_addr("multicast", " multicast %s", tb[INC_A_GROUP_MULTICAST]);
+	if (get_u32(tb[INC_A_GROUP_HEARING], &v))
+		out_num("hearing", " hearing %s", v, UNIT_NONE);
+}
+
 static void show_fallback(struct nlattr **tb)
 {
 	uint32_t moves = 0;
@@ -223,6 +233,7 @@ static void show_group(struct nlattr *nest)
 	out_rest(true);
 	show_run(tb);
 	show_fallback(tb);
+	show_multicast(tb);
 	show_stripe(tb[INC_A_GROUP_STRIPE], tb[INC_A_GROUP_STRIPES]);
 	show_trees(tb);
 	show_tenant(tb);

@@ -88,6 +88,8 @@ static void show_run(struct nlattr **tb)
 		out_num("tree", " tree %s", v, UNIT_NONE);
 	if (get_u32(tb[INC_A_MEMBER_STRIPE], &stripe))
 		out_num("stripe", " stripe %s", stripe, UNIT_NONE);
+	if (tb[INC_A_MEMBER_HEARS])
+		out_bool("hears", " hears", true);
 }
 
 static void show_member(struct nlattr *nest)

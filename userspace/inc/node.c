@@ -39,6 +39,9 @@ static const char usage[] =
 	"                         the node above: asked for groups of which not all ranks come to this one; of\n"
 	"                         several, at most 8, stripe I of a group has number I modulo how many; a\n"
 	"                         link-local address needs %DEV. Default none; PORT: the module's\n"
+	"       multicast PREFIX|none  IPv4 multicast groups, as 239.1.0.0/16: a group whose ranks come by one port\n"
+	"                         gets one of them, and results go there, once for all ranks that hear them there;\n"
+	"                         default none\n"
 	"`set` changes what it is given, `replace` is `add` where there is no node and else also gives limits that\n"
 	"are not named their defaults; groups that exist keep what they were formed with.\n";
 
@@ -59,6 +62,7 @@ static const struct arg limits[] = {
 	{ .key = "late-policy", .kind = ARG_WORD, .words = policies },
 	{ .key = "parent", .kind = ARG_PEERS, .max = INC_MAX_STRIPES },
 	{ .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535 },
+	{ .key = "multicast", .kind = ARG_TEXT },
 	{ .key = NULL }
 };
 
@@ -103,6 +107,33 @@ static int put_parents(struct nl_msg *msg, struct arg *args)
 	return 0;
 }
 
+static int parse_multicast(const struct arg *arg, struct addr *addr, unsigned long *bits)
+{
+	*bits = 0;
+	if (!strcmp(arg->text, "none"))
+		return 0;
+	return prefix_parse("multicast", "none", arg->text, addr, bits);
+}
+
+/* Has been parsed before. */
+static int put_multicast(struct nl_msg *msg, struct arg *args)
+{
+	struct arg *arg = arg_find(args, "multicast");
+	struct addr addr = { 0 };
+	struct nlattr *nest;
+	unsigned long bits;
+
+	if (!arg || !arg->given)
+		return 0;
+	parse_multicast(arg, &addr, &bits);
+	nest = nla_nest_start(msg, INC_A_NODE_MULTICAST | NLA_F_NESTED);
+	if (!nest || (addr.len && nla_put(msg, INC_A_PREFIX_ADDR, addr.len, addr.bytes)) ||
+	    nla_put_u32(msg, INC_A_PREFIX_LEN, (uint32_t)bits))
+		return -1;
+	nla_nest_end(msg, nest);
+	return 0;
+}
+
 static int put_limits(struct nl_msg *msg, struct arg *args)
 {
 	static const struct {
@@ -130,7 +161,9 @@ static int put_limits(struct nl_msg *msg, struct arg *args)
 	arg = arg_find(args, "max-memory");
 	if (arg && arg->given && nla_put_u64(msg, INC_A_NODE_MAX_MEMORY, arg->num))
 		return -1;
-	return put_fallback(msg, args) || put_parents(msg, args) ? -1 : 0;
+	if (put_fallback(msg, args) || put_parents(msg, args) || put_multicast(msg, args))
+		return -1;
+	return 0;
 }
 
 /* The node that @args name, with what else they hold. @replace: NODE_ADD of one that is there. */
@@ -165,8 +198,11 @@ static bool port_fits(struct arg *args)
 
 static int node_change(uint8_t cmd, bool replace, struct arg *args, int argc, char **argv)
 {
+	const struct arg *multicast = arg_find(args, "multicast");
 	int err = args_parse(args, argc, argv);
+	unsigned long bits;
 	struct nl_msg *msg;
+	struct addr addr;
 
 	if (err)
 		return err;
@@ -174,6 +210,10 @@ static int node_change(uint8_t cmd, bool replace, struct arg *args, int argc, ch
 		return usage_error("dev: missing; expected the name of an interface");
 	if (!port_fits(args))
 		return usage_error("port: expected with the address of a parent");
+	if (multicast && multicast->given)
+		err = parse_multicast(multicast, &addr, &bits);
+	if (err)
+		return err;
 	msg = build_request(cmd, replace, args);
 	return msg ? inc_talk(msg, 0, NULL) : EXIT_REFUSED;
 }
@@ -201,7 +241,7 @@ static int node_set(int argc, char **argv)
 	memcpy(args, limits, sizeof(args));
 	if (argc == 2)
 		return usage_error("nothing to change: expected %s",
-				   "dead, late, window, max-groups, max-memory, key, fallback, standby, late-policy or parent");
+				   "dead, late, window, max-groups, max-memory, key, fallback, standby, late-policy, parent or multicast");
 	return node_change(INC_CMD_NODE_SET, false, args, argc, argv);
 }
 
@@ -258,6 +298,19 @@ static void show_limits(struct nlattr **tb)
 	if (get_u64(tb[INC_A_NODE_MAX_MEMORY], &w))
 		out_num("max_memory", " max-memory %s", w, UNIT_BYTES);
 	out_bool("keyed", " keyed", !!tb[INC_A_NODE_KEYED]);
+}
+
+static void show_multicast(struct nlattr *nest)
+{
+	struct nlattr *tb[INC_A_PREFIX_MAX + 1];
+	uint32_t len;
+
+	if (!nest)
+		return;
+	parse_nest(nest, tb, INC_A_PREFIX_MAX);
+	show_addr("multicast", " multicast %s", tb[INC_A_PREFIX_ADDR]);
+	if (get_u32(tb[INC_A_PREFIX_LEN], &len))
+		out_num("multicast_len", "/%s", len, UNIT_NONE);
 }
 
 static void show_standby(struct nlattr *nest)
@@ -369,6 +422,7 @@ static void print_with(struct nlattr *nest, struct nlattr **tb, bool parents)
 	print_standbys(nest);
 	if (parents)
 		print_parents(nest);
+	show_multicast(tb[INC_A_NODE_MULTICAST]);
 	if (tb[INC_A_NODE_KEYED])
 		left_out |= LEFT_OUT_KEY;
 	out_text("%s\n", tb[INC_A_NODE_KEYED] ? " key ?" : "");
@@ -424,6 +478,7 @@ static void show_node(struct nlattr *nest)
 	show_limits(tb);
 	show_fallback(nest, tb);
 	show_parents(nest);
+	show_multicast(tb[INC_A_NODE_MULTICAST]);
 	out_rest(false);
 	if (get_u32(tb[INC_A_NODE_GROUPS], &v))
 		out_num("groups", " groups %s", v, UNIT_NONE);

@@ -72,48 +72,13 @@ static int put_each(struct nl_msg *msg, const char *key, const char *list,
 	return err;
 }
 
-/* A network that is meant has no bits behind its length; who has given some may mean a host. */
-static int check_host_bits(const char *word, const struct addr *addr, unsigned long bits)
-{
-	int family = addr->len == 4 ? AF_INET : AF_INET6, i;
-	char network[INET6_ADDRSTRLEN], host[INET6_ADDRSTRLEN];
-	unsigned char bytes[sizeof(addr->bytes)];
-
-	memcpy(bytes, addr->bytes, sizeof(bytes));
-	for (i = (int)bits / 8; i < addr->len; i++)
-		bytes[i] &= i > (int)bits / 8 ? 0 : 0xff00 >> bits % 8 & 0xff;
-	if (!memcmp(bytes, addr->bytes, (size_t)addr->len))
-		return 0;
-	inet_ntop(family, bytes, network, sizeof(network));
-	inet_ntop(family, addr->bytes, host, sizeof(host));
-	return usage_error("from %s: bits behind the prefix are set: expected the network %s/%lu, or the host %s/%d",
-			   word, network, bits, host, 8 * addr->len);
-}
-
-static int parse_prefix(const char *word, struct addr *addr, unsigned long *bits)
-{
-	const char *slash = strchr(word, '/'), *digits = slash ? slash + 1 : "";
-
-	if (addr_parse(word, slash ? (size_t)(slash - word) : strlen(word), addr))
-		return usage_error("from %s: expected any, or an IPv4 or IPv6 prefix", word);
-	*bits = 8 * (unsigned long)addr->len;
-	if (slash) {
-		if (!*digits || strlen(digits) > 3 ||
-		    strspn(digits, "0123456789") != strlen(digits) ||
-		    strtoul(digits, NULL, 10) > *bits)
-			return usage_error("from %s: expected a length in 0..%lu", word, *bits);
-		*bits = strtoul(digits, NULL, 10);
-	}
-	return check_host_bits(word, addr, *bits);
-}
-
 static int check_prefix(struct nl_msg *msg, const char *word)
 {
 	struct addr addr;
 	unsigned long bits;
 
 	(void)msg;
-	return parse_prefix(word, &addr, &bits);
+	return prefix_parse("from", "any", word, &addr, &bits);
 }
 
 static int put_prefix(struct nl_msg *msg, const char *word)
@@ -121,7 +86,7 @@ static int put_prefix(struct nl_msg *msg, const char *word)
 	struct nlattr *nest;
 	struct addr addr;
 	unsigned long bits;
-	int err = parse_prefix(word, &addr, &bits);
+	int err = prefix_parse("from", "any", word, &addr, &bits);
 
 	if (err)
 		return err;

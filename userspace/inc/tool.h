@@ -131,6 +131,12 @@ int parse_value(struct arg *arg, const char *text);
 /* 0 if @len characters at @text are an address. */
 int addr_parse(const char *text, size_t len, struct addr *addr);
 /*
+ * A network, 10.1.0.0/16, or an address of a host, as @key. @other: what may stand there instead,
+ * for the error. 0, or what usage_error() returns.
+ */
+int prefix_parse(const char *key, const char *other, const char *word, struct addr *addr,
+		 unsigned long *bits);
+/*
  * An address, also fe80::1%eth0, or the addresses of the host of this name (getaddrinfo(3)), at
  * most @max, in the order of the resolver. 0, or what usage_error() or refused() return.
  */

@@ -440,7 +440,7 @@ static void make_down(struct liar *l, struct unit *u, u8 type)
 
 	make_header(l, m, type, &pkt);
 	pkt.cookie = m->down;
-	pkt.child = netinc_is_data(type) || netinc_for_all(type) ? 0 : (u16)l->honest_rank[who];
+	pkt.child = netinc_is_data(type) || netinc_for_all(&pkt) ? 0 : (u16)l->honest_rank[who];
 	pkt.psn = any_block(l);
 	pkt.epoch += type == INC_PKT_READY && one_in(&l->s, 2);
 	make_body(l, body, sizeof(body));

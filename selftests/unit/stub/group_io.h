@@ -25,6 +25,11 @@
 #define skb_headroom(skb)		((void)(skb), 0)
 #define __pskb_copy(skb, room, gfp)	((void)(room), (skb))
 #define consume_skb(skb)		((void)(skb))
+#define kfree_skb(skb)			((void)(skb))
+#define timer_reduce(timer, when)	((void)(timer), (void)(when))
+#define msecs_to_jiffies(ms)		(ms)
+#define jiffies				0
+#define NETINC_HEARING			0xfffffffeu
 #define netinc_skb_packets(skb)		((void)(skb), 1u)
 #define netinc_skb_ip_bytes(skb, n)	((skb)->len + (n))
 #define netinc_txq_add(txq, path, skb)	((void)(txq), (void)(path), (void)(skb), 0)
@@ -52,13 +57,16 @@ struct netinc_run {
 	u32 first, n;
 };
 
+struct netinc_path {
+	struct netinc_peer peer;
+	u8 local[16];
+};
+
 struct netinc_link {
-	struct {
-		struct netinc_peer peer;
-		u8 local[16];
-	} path;
+	struct netinc_path path;
 	struct netinc_port *port;
 	u32 host, first, next;
+	bool hears;
 };
 
 struct netinc_tenant;
@@ -70,7 +78,10 @@ struct netinc_node_group {
 	u64 unbooked;
 	u32 rx_left;
 	int txq;
-	bool hosts_changed;
+	bool hosts_changed, hearing_known;
+	struct netinc_path many;
+	u32 way;
+	int timer;
 	struct netinc_link *link;
 	struct netinc_group grp;
 };
@@ -114,6 +125,13 @@ void netinc_history_ended(struct netinc_net *nn, const struct netinc_group *g);
 int netinc_tenant_may_work(struct netinc_tenant *tenant, u32 bytes, u64 now, bool *congested);
 int netinc_tenant_in_debt(struct netinc_tenant *tenant, u64 now);
 void netinc_tenant_worked(struct netinc_tenant *tenant, u64 nsec);
+
+u32 netinc_node_group_hearing(struct netinc_node_group *g);
+
+static inline bool netinc_node_group_is_host(const struct netinc_node_group *g, u32 child)
+{
+	return g->link[child].host == child && g->grp.members[child].present;
+}
 
 void netinc_node_group_send(struct netinc_node_group *g, u32 child, struct sk_buff *skb);
 void netinc_node_group_send_run(struct netinc_node_group *g, u32 child,

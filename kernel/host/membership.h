@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A rank's membership of an IP multicast group, if its node sends results to one: at most one, as
+ * long as the rank is in the run in which the node has said so.
+ */
+#ifndef NETINC_HOST_MEMBERSHIP_H
+#define NETINC_HOST_MEMBERSHIP_H
+
+#include <linux/in.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+struct netinc_rank;
+struct socket;
+
+struct netinc_membership {
+	struct work_struct work;	/* makes it what the engine says */
+	/* address of the group that the rank is in, or is about to be; 0: none; rank->lock */
+	__be32 group;
+	struct socket *sock;		/* which is in the group; the work's, NULL: there is none */
+};
+
+void netinc_membership_init(struct netinc_rank *rank);
+/* The rank is dead: it is in none from now on. May sleep. */
+void netinc_membership_fini(struct netinc_rank *rank);
+/* Is it not what the engine says? Then the work is to run. With the rank's lock. */
+bool netinc_membership_changed(const struct netinc_rank *rank);
+/* Is @addr, of IPv4, the group that the rank is in? With the rank's lock. */
+bool netinc_membership_has(const struct netinc_rank *rank, const u8 *addr);
+
+#endif
