@@ -365,6 +365,36 @@ other_way() {
 		wait_ranks
 }
 
+# The node, h4, is a machine beside the switch, which knows nothing of INC.
+stick() {
+	cables 4
+	at sw <<-'END'
+	ip link add br0 type bridge
+	ip link set br0 up
+	for n in 1 2 3 4; do ip link set p$n master br0; done
+	# recipe: stick-switch
+	ip link set br0 type bridge mcast_snooping 1 mcast_querier 1
+	# end
+	END
+	at h4 <<-'END'
+	# recipe: stick
+	ip addr add 10.7.0.254/24 dev eth0
+	inc node add dev eth0 multicast 239.77.0.0/16
+	# end
+	END
+	hosts 1 3 <<-'END'
+	ip addr add 10.7.0.$n/24 dev eth0
+	# recipe: stick-host
+	inc parent set 10.7.0.254
+	# end
+	END
+	forwarding sw 4
+	coll "stick: a node beside the switch" 3 --ops 60 --max 5000
+	check "stick: results go by multicast" expect "packets by multicast" \
+		"$(counter h4 multicast)" -ge 20
+	unplug
+}
+
 # Each host has two cables to the switch, of which one is in use.
 bond() {
 	cables 2
@@ -709,6 +739,7 @@ cni0
 routed_pods
 of vxlan flannel vxlan
 stp
+stick
 of bond bond
 rails
 plain_switch
