@@ -101,6 +101,30 @@ set_parent() {
 	return "$ret"
 }
 
+# Multicast groups for results, or none; what is refused changes nothing.
+set_multicast() {
+	local ret=0 bad range="expected a range of multicast groups as 239.1.0.0/16, none of 232.0.0.0/8 or with link addresses of 224.0.0.0/24"
+
+	inc -n sw node set dev br0 multicast 239.1.0.0/16 || return
+	node_has '"multicast":"239.1.0.0","multicast_len":16' " multicast 239.1.0.0/16" || ret=1
+	expect "the command" "$(inc -n sw -commands node show | grep -o ' multicast .*')" = \
+		" multicast 239.1.0.0/16" || ret=1
+	for bad in 10.0.0.0/8 232.1.0.0/16 224.0.0.0/24 224.0.0.5/32 239.128.0.0/24; do
+		told 2 "inc: node set: multicast $bad: $range" \
+			inc -n sw node set dev br0 multicast "$bad" || ret=1
+	done
+	told 2 "inc: node set: multicast: prefix of 4 bits: expected 8..32" \
+		inc -n sw node set dev br0 multicast 224.0.0.0/4 || ret=1
+	told 2 "inc: node set: multicast: address of 16 bytes: expected 4 (IPv4)" \
+		inc -n sw node set dev br0 multicast ff15::/64 || ret=1
+	told 1 "inc: node set: multicast x: expected none, or an IPv4 or IPv6 prefix" \
+		inc -n sw node set dev br0 multicast x || ret=1
+	node_has '"multicast":"239.1.0.0","multicast_len":16' " multicast 239.1.0.0/16" || ret=1
+	inc -n sw node set dev br0 multicast none || return
+	! grep -q multicast <<<"$(inc -n sw -j node show; inc -n sw node show)" || ret=1
+	return "$ret"
+}
+
 # A node that is there gets what a new one would have: what is not given is the default again, and
 # what is refused changes nothing. Where there is none, one is made.
 replace_node() {
@@ -494,6 +518,7 @@ check "a key is set, and not shown" set_key
 check "bad requests are refused and change nothing" bad_requests
 check "fallback and standby nodes" set_fallback
 check "the parent of a node" set_parent
+check "multicast groups for results, and none" set_multicast
 check "replace makes a node as if it were new" replace_node
 check "what is saved can be run again" run_again
 check "refusals name the value and what was expected" refusals
