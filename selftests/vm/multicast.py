@@ -30,6 +30,18 @@ def bridge(*what):
     tool("ip", "-n", "sw", "link", "set", "br0", "type", "bridge", *what)
 
 
+def snoops():
+    """Is this a kernel whose bridges do?"""
+    shown = json.loads(tool("ip", "-n", "sw", "-d", "-j", "link", "show", "br0"))
+    return "mcast_querier" in shown[0]["linkinfo"]["info_data"]
+
+
+def all_ports():
+    """Multicast goes to all ports that may be flooded."""
+    if snoops():
+        bridge("mcast_snooping", "0")
+
+
 def flood(host, on):
     tool("bridge", "-n", "sw", "link", "set", "dev", f"p{host[1]}", "mcast_flood",
          "on" if on else "off")
@@ -142,6 +154,8 @@ def _(lab):
 
 @test("a bridge with querier: who is in no group hears nothing")
 def _(lab):
+    if not snoops():
+        raise abi.Skip("the kernel's bridges have no IGMP snooping")
     bridge("mcast_query_response_interval", "100", "mcast_querier", "1")
     job = lab.job()
     hear(4)
@@ -164,7 +178,7 @@ def _(lab):
 
 @test("a host that multicast does not reach is served by unicast")
 def _(lab):
-    bridge("mcast_snooping", "0")
+    all_ports()
     flood("h3", False)
     job = lab.job()
     hear(3)
@@ -186,7 +200,7 @@ def _(lab):
 
 @test("multicast ceases to reach a host: it is found, and nothing is lost")
 def _(lab):
-    bridge("mcast_snooping", "0")
+    all_ports()
     job = lab.job()
     hear(4)
     flood("h2", False)
