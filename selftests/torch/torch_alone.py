@@ -10,8 +10,10 @@ Prints "ok - NAME" or "not ok - NAME" for each of the tests, and "end".
 """
 import datetime
 import sys
+import threading
 import time
 import types
+from concurrent import futures
 
 import torch
 import torch.distributed as dist
@@ -136,6 +138,35 @@ def same_store():
         del group
 
 
+def beside_objects():
+    """
+    Process groups are made while another thread makes and frees objects of PyTorch's all the time:
+    each is entered among them, and taken out, with Python's lock. It would end by SIGABRT.
+    """
+    stores = [dist.HashStore() for _ in range(50)]
+    over = threading.Event()
+
+    def churn():
+        while not over.is_set():
+            [dist.PrefixStore("x", store) for store in stores]
+
+    def make():
+        for _ in range(150):
+            asked = types.SimpleNamespace(store=dist.HashStore(), group_rank=0, group_size=1,
+                                          timeout=datetime.timedelta(seconds=60))
+            inc_torch._create(asked).allreduce([x := torch.ones(2)]).wait()
+            torch_colls.exact("a sum", x, torch.ones(2))
+
+    sys.setswitchinterval(1e-5)
+    with futures.ThreadPoolExecutor(5) as pool:
+        pool.submit(churn)
+        made = [pool.submit(make) for _ in range(4)]
+        futures.wait(made)
+        over.set()
+    for one_of in made:
+        one_of.result()
+
+
 def options():
     """What is wrong is said."""
     for bad, text in (({"wire": "f64"}, "INC_TORCH_WIRE"),
@@ -207,6 +238,8 @@ def main():
             run(place, name, test, **how)
     if not sys.argv[1:] or "one" in sys.argv[1:]:
         run(Place(1, 0), "a group of one rank", one)
+    if not sys.argv[1:] or "beside_objects" in sys.argv[1:]:
+        run(Place(1, 0), "groups that are made beside objects of PyTorch", beside_objects)
     print("end")
 
 

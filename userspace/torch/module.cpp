@@ -101,5 +101,6 @@ PYBIND11_MODULE(_c10d, module)
 			return as_ours(base).reduce_scatter_tensor_coalesced(outputs, inputs, opts);
 		   }, py::call_guard<py::gil_scoped_release>());
 	module.attr("base_has_coalesced") = base_has_coalesced;
+	module.attr("factories_without_gil") = factories_without_gil;
 	module.def("torch_version", [] { return TORCH_VERSION; });
 }

@@ -44,10 +44,11 @@ public:
 		return PrefixStore::get(key);
 	}
 
-#if TORCH_VERSION_MAJOR >= 2
-	/* several keys in one request: they wait in the store */
-	bool hasExtendedApi() const override { return false; }
-#endif
+	/*
+	 * Several keys in one request wait in the store. Without "override": 1.13 has no such
+	 * question.
+	 */
+	virtual bool hasExtendedApi() const { return false; }
 
 	void wait(const std::vector<std::string> &keys) override
 	{

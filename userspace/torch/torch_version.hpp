@@ -47,6 +47,15 @@ struct HasCoalesced<T, std::void_t<
 
 constexpr bool base_has_coalesced = HasCoalesced<Base>::value;
 
+/*
+ * Before 2.7 a class of Python whose constructor is a function of PyTorch's, and releases Python's
+ * lock, enters its new object in the table of all objects of pybind11 without that lock. Another
+ * thread that does something with the table at that time corrupts it, and the process ends later,
+ * by "Tried to deallocate unregistered instance" (pybind11's issue 5473).
+ */
+constexpr bool factories_without_gil =
+	TORCH_VERSION_MAJOR < 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 7);
+
 /* What a failed operation throws: torch.distributed.DistBackendError, in 1.13 RuntimeError. */
 [[noreturn]] inline void throw_error(const std::string &text)
 {

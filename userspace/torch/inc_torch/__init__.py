@@ -11,6 +11,7 @@ says who did what and why, see Documentation/howto-torch.rst.
 import atexit
 import datetime
 import inspect
+import os
 from typing import Any, Dict, Optional
 
 import torch
@@ -44,10 +45,22 @@ class Options(Dict[str, str]):
 
 
 def _make_gloo(store: Any, rank: int, size: int, timeout: datetime.timedelta) -> Any:
+    """
+    Called by a thread of the backend's, with Python's lock. Where the constructor of a timeout enters the new object among
+    those of pybind11 without that lock, it is made by the other one, which does not: of options, as PyTorch fills them in.
+    """
     gloo = getattr(dist, "ProcessGroupGloo", None)
     if gloo is None:
         raise RuntimeError("this PyTorch has no Gloo, and INC does not do everything")
-    return gloo(store, rank, size, timeout=timeout)
+    if not _c10d.factories_without_gil:
+        return gloo(store, rank, size, timeout=timeout)
+    names = os.environ.get("GLOO_SOCKET_IFNAME", "")
+    options = gloo._Options()
+    options._devices = ([gloo.create_device(interface=name) for name in names.split(",")] if len(names) > 1
+                        else [gloo.create_default_device()])
+    options._threads = 2 * len(options._devices)
+    options._timeout = timeout
+    return gloo(store, rank, size, options)
 
 
 def _create(options: Any, pg_options: Optional[Any] = None) -> Any:
