@@ -15,7 +15,7 @@ WHICH	:= $(if $(KDIR),--kdir '$(KDIR)',$(if $(KVER),--kernel '$(KVER)',--running
 HAVE_HEADERS := $(wildcard /lib/modules/$(RUNNING)/build/Makefile)
 
 .PHONY: all modules userspace install demo kselftest check check-full check-debug check-programs check-mutations check-mutations-random check-exhaustive soak check-model \
-	check-fabric check-arch check-packages dist deb docs bench coverage lint clean help
+	check-fabric check-arch check-packages dist deb wheel docs bench coverage lint clean help
 
 all: userspace
 ifneq ($(KVER)$(KDIR)$(HAVE_HEADERS),)
@@ -89,6 +89,10 @@ deb:
 	@$(TOP)/tools/deps packages $(if $(TORCH),torch)
 	@$(TOP)/tools/deb $(if $(TORCH),--torch)
 
+# The Python package `inc`, for pip: build/wheel. It finds libinc where it is used.
+wheel:
+	@python3 -B $(TOP)/userspace/python/backend.py --wheel $(TOP)/build/wheel
+
 # HTML of Documentation/: build/docs/html
 docs:
 	@$(TOP)/tools/deps docs
@@ -151,6 +155,7 @@ help:
 	@echo '                 for this interpreter, too'
 	@echo 'make dist        a tarball of the sources, in build/dist, that needs no git'
 	@echo 'make deb         the Debian packages, in build/deb; TORCH=1: that for PyTorch, too. Installs what it takes'
+	@echo 'make wheel       the wheel of the Python package inc, in build/wheel'
 	@echo 'make check-packages  build them, and install, upgrade and purge them in a Debian root, with the module'
 	@echo '                 built there by DKMS; as root'
 	@echo 'make docs        Documentation/ and a reference of libinc as HTML, in build/docs/html'

@@ -3,7 +3,8 @@
 Makes the wheel of the package `inc`, as PEP 517 has it: pip calls build_wheel() and build_sdist(). Files of pure Python
 need no compiler and no build system, and so there is nothing to be fetched.
 
-    python3 backend.py DIRECTORY        puts the package there, with what tells pip of it: for `make install`
+    python3 backend.py DIRECTORY            puts the package there, with what tells pip of it: for `make install`
+    python3 backend.py --wheel DIRECTORY    makes the wheel there and prints its path: for `make wheel`
 """
 import base64
 import hashlib
@@ -82,14 +83,23 @@ def build_sdist(sdist_directory: str, config_settings: Optional[Dict[str, Any]] 
     return top + ".tar.gz"
 
 
-def main() -> None:
-    if len(sys.argv) != 2:
-        raise SystemExit("usage: backend.py DIRECTORY")
+def install(directory: str) -> None:
     for path, data in installed():
-        target = os.path.join(sys.argv[1], path)
+        target = os.path.join(directory, path)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         with open(target, "wb") as file:
             file.write(data)
+
+
+def main() -> None:
+    args = sys.argv[1:]
+    if len(args) == 2 and args[0] == "--wheel":
+        os.makedirs(args[1], exist_ok=True)
+        print(os.path.join(args[1], build_wheel(args[1])))
+    elif len(args) == 1 and not args[0].startswith("-"):
+        install(args[0])
+    else:
+        raise SystemExit("usage: backend.py [--wheel] DIRECTORY")
 
 
 if __name__ == "__main__":
