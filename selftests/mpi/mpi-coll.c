@@ -18,10 +18,10 @@
  *	--threads MPI_THREAD_MULTIPLE
  *	TEST      random, types, requests, comms, progress, semantics, inter, attributes, refused,
  *	          overlap, bottom, lengths, nothing, persistent, end, threads, formed (threads whose
- *	          communicators have their groups), lost, shares, mapped, tune, untuned;
- *	          default: all but the last seven. shares wants INC_MPI_MAX to be 1000, mapped
- *	          MPI_COLL_FILE to name a file of 64 KiB on a disk, tune MPI_COLL_TUNE, which makes
- *	          INC_MPI_TUNE of rank N that with .N behind it.
+ *	          communicators have their groups), waits (of threads for requests), lost, shares,
+ *	          mapped, tune, untuned; default: all but the last eight. shares wants INC_MPI_MAX
+ *	          to be 1000, mapped MPI_COLL_FILE to name a file of 64 KiB on a disk, tune
+ *	          MPI_COLL_TUNE, which makes INC_MPI_TUNE of rank N that with .N behind it.
  *
  * All ranks draw the same numbers. Floats are small numbers whose sums and products are exact, so
  * that the order does not matter. Rank 0 prints "TEST: passed" for each, and what INC did.
@@ -98,6 +98,7 @@ static const struct {
 	{ "end", test_end, true },
 	{ "threads", test_threads, false },
 	{ "formed", test_formed, false },
+	{ "waits", test_waits, false },
 	{ "lost", test_lost, false },
 	{ "shares", test_shares, false },
 	{ "mapped", test_mapped, false },

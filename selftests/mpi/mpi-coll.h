@@ -205,6 +205,7 @@ void test_tune(void);
 void test_untuned(void);
 void test_threads(void);
 void test_formed(void);
+void test_waits(void);
 void test_lost(void);
 
 #endif

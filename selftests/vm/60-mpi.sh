@@ -119,6 +119,14 @@ threads() {
 	job "$1" -- --expect inc --threads "$test" && says "^$test: passed"
 }
 
+# Threads that wait for their requests, and what a program without threads does in the same mode.
+requests_of_threads() {
+	job "$1" -- --expect inc --threads waits && says '^waits: passed' &&
+		job "$1" INC_MPI_COLLS="$NAMES" -- --expect inc --threads --seed "$2" --ops 20 \
+			random requests progress attributes persistent end &&
+		says 'mpi-coll: by INC [1-9]' && wait_for 60 no_groups
+}
+
 # Of rank 0, and of the others, which say the reverse and do not matter but to groups of their own.
 write_tables() {
 	cat >"$INC_TMP/tune.0" <<-'EOF'
@@ -197,6 +205,7 @@ for mpi in openmpi mpich; do
 		$((FULL ? 600 : 40))
 	check "$mpi: where hosts know no node, the MPI does all of it" without_parent "$mpi" "$SEED"
 	check "$mpi: threads, each with a communicator" threads "$mpi"
+	check "$mpi: threads wait for their requests" requests_of_threads "$mpi" "$SEED"
 	check "$mpi: shares that are too large at one rank are the MPI's at all" large_shares \
 		"$mpi"
 	check "$mpi: a table leaves calls to the MPI, as rank 0's says" by_table "$mpi"
@@ -215,6 +224,8 @@ if [ -e "$libs/openmpi/mca_coll_inc.so" ]; then
 	check "component of openmpi: a table that cannot be read is told once" broken_table component
 	check "component of openmpi: a table is measured, and used" measured_table component
 	check "component of openmpi: threads, each with a communicator" threads component
+	check "component of openmpi: threads wait for their requests" requests_of_threads component \
+		"$SEED"
 	check "component of openmpi: who loses a rank gets an error" lost_rank component
 else
 	skip "component of openmpi" "the headers of its components are not installed"

@@ -4,20 +4,31 @@
  * and their like complete. What looks after them is called by the MPI: by the progress engine of
  * Open MPI (opal_progress_register()), and by what waits or tests in MPICH (MPIX_Grequest_start()).
  * So it does not matter who waits. The kernel needs neither: it goes on by itself.
+ *
+ * With MPI_THREAD_MULTIPLE, MPICH calls that with its lock held, and no other thread could do what
+ * other ranks wait for. There functions of this library that wait or test look after requests
+ * before they call MPICH's, and wait by testing (pmpi_active.c): MPI_Grequest_start().
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "pmpi_call.h"
 
+/* What of a request's end has come: each is set once, by any thread; the later one frees it. */
+enum {
+	COMPLETE = 1,		/* MPI has been told */
+	GONE = 2,		/* the program has waited for it, or freed it before it had ended */
+};
+
 struct pmpi_request {
 	struct pmpi_watch watch;	/* first */
 	struct pmpi_kept *kept;	/* the persistent call that it is a start of, or NULL */
 	MPI_Request request;
-	bool complete;		/* MPI has been told */
-	bool orphan;		/* the program has freed it before it had ended */
+	atomic_uint state;
+	struct pmpi_request *next_gone;
 	bool raised;
 	int code;		/* of its failure */
 	char text[MPI_MAX_ERROR_STRING];
@@ -49,9 +60,29 @@ static void request_gone(struct pmpi_request *r)
 	free(r);
 }
 
+/* Those that are to be freed where no lock of MPICH is held; pushed and taken without one. */
+static _Atomic(struct pmpi_request *) all_gone;
+
+void pmpi_requests_collect(void)
+{
+	struct pmpi_request *r, *next;
+
+	if (!atomic_load_explicit(&all_gone, memory_order_relaxed))
+		return;
+	for (r = atomic_exchange(&all_gone, NULL); r; r = next) {
+		next = r->next_gone;
+		request_gone(r);
+	}
+}
+
 #ifdef MPICH_NAME
+/* MPI_THREAD_MULTIPLE: see above. Set once, before the first request. */
+static bool is_polled;
+
 #define CANNOT_CANCEL	MPI_ERR_INTERN
 #else
+static const bool is_polled;
+
 #define CANNOT_CANCEL	MPI_ERR_REQUEST
 #endif
 
@@ -65,16 +96,20 @@ static int cancel_request(void *extra, int complete)
 
 /*
  * MPI forbids MPI_Request_free() for collectives, but MPICH calls this then, in the midst of the
- * operation: it goes on to its end, as with other requests.
+ * operation: it goes on to its end, as with other requests. MPICH has its lock, which functions
+ * that free a datatype or communicator take.
  */
 static int free_request(void *extra)
 {
 	struct pmpi_request *r = extra;
 
-	if (r->complete)
-		request_gone(r);
-	else
-		r->orphan = true;
+	if (!(atomic_fetch_or(&r->state, GONE) & COMPLETE))
+		return MPI_SUCCESS;
+	r->next_gone = atomic_load(&all_gone);
+	while (!atomic_compare_exchange_weak(&all_gone, &r->next_gone, r))
+		;
+	if (!is_polled)
+		pmpi_requests_collect();
 	return MPI_SUCCESS;
 }
 
@@ -82,15 +117,15 @@ static int free_request(void *extra)
 static void request_ended(struct pmpi_watch *w, int ret)
 {
 	struct pmpi_request *r = (struct pmpi_request *)w;
+	MPI_Request request = r->request;
 
 	if (ret)
 		snprintf(r->text, sizeof(r->text), "%s", incmpi_errmsg());
-	r->complete = true;
 	/* from here on @r may be freed by another thread */
-	if (r->orphan)
+	if (atomic_fetch_or(&r->state, COMPLETE) & GONE)
 		request_gone(r);
 	else
-		PMPI_Grequest_complete(r->request);
+		PMPI_Grequest_complete(request);
 }
 
 #ifdef MPICH_NAME
@@ -107,6 +142,11 @@ static int poll_request(void *extra, MPI_Status *status)
 	return MPI_SUCCESS;
 }
 
+static bool is_complete(struct pmpi_request *r)
+{
+	return atomic_load(&r->state) & COMPLETE;
+}
+
 /* MPICH calls it with what it waits for, and expects all of it to be complete then. */
 static int wait_requests(int n, void **extras, double timeout, MPI_Status *status)
 {
@@ -115,7 +155,7 @@ static int wait_requests(int n, void **extras, double timeout, MPI_Status *statu
 	for (int i = 0; i < n; i++) {
 		struct pmpi_request *r = extras[i];
 
-		for (pmpi_watch_look(); !r->complete; pmpi_watch_look()) {
+		for (pmpi_watch_look(); !is_complete(r); pmpi_watch_look()) {
 			pmpi_skin.progress();
 			incmpi_pause(r->watch.op);
 		}
@@ -123,20 +163,34 @@ static int wait_requests(int n, void **extras, double timeout, MPI_Status *statu
 	return MPI_SUCCESS;
 }
 
-/* What waits holds locks of MPICH: another thread could not do what other ranks wait for. */
 bool pmpi_requests_init(void)
 {
 	int level;
 
-	return !PMPI_Query_thread(&level) && level < MPI_THREAD_MULTIPLE;
+	if (PMPI_Query_thread(&level) != MPI_SUCCESS)
+		return false;
+	is_polled = level == MPI_THREAD_MULTIPLE;
+	return true;
 }
 
 void pmpi_requests_exit(void)
 {
 }
 
+/* A thread may be within MPICH while others need this: it holds no lock meanwhile. */
+bool pmpi_requests_poll(void)
+{
+	if (!is_polled || !pmpi_watch_goes_on())
+		return false;
+	pmpi_watch_look();
+	return true;
+}
+
 static int request_new(struct pmpi_request *r)
 {
+	if (is_polled)
+		return PMPI_Grequest_start(query_request, free_request, cancel_request, r,
+					   &r->request);
 	return PMPIX_Grequest_start(query_request, free_request, cancel_request, poll_request,
 				    wait_requests, r, &r->request);
 }
@@ -158,6 +212,11 @@ void pmpi_requests_exit(void)
 {
 	if (progress_unregister)
 		progress_unregister(pmpi_watch_look);
+}
+
+bool pmpi_requests_poll(void)
+{
+	return false;
 }
 
 static int request_new(struct pmpi_request *r)
