@@ -72,13 +72,19 @@ check-mutations:
 	@$(TOP)/tools/deps check
 	@$(TOP)/selftests/mutations/run
 
-# In user-mode Linux, where PyTorch runs at the speed of this machine. TORCH_PYTHON=: an interpreter
-# with a PyTorch that is not Debian's.
+# In user-mode Linux, where PyTorch runs at the speed of this machine; with the PyTorch of this Debian,
+# and, as root, with that of Debian 13 in a root of its own. TORCH_PYTHON=: only with that interpreter's.
 check-programs:
 	@$(TOP)/tools/deps build uml $(if $(TORCH_PYTHON),,torch) programs
 	@$(MAKE) --no-print-directory -C $(TOP)/userspace all torch
 	@$(TOP)/selftests/torch/run
 	@TORCH=1 PROGRAMS=1 $(TOP)/tools/uml run --plain --mem 3G --timeout 7200 -- $(TOP)/selftests/vm/run-all 62-torch 63-programs
+ifeq ($(TORCH_PYTHON),)
+	@$(TOP)/selftests/torch/debian13
+	@root=$$($(TOP)/selftests/torch/debian13 --root) && \
+		TORCH=1 TORCH_ROOT=$$root TORCH_OUT=$(TOP)/build/debian13 \
+		$(TOP)/tools/uml run --plain --mem 3G --timeout 7200 -- $(TOP)/selftests/vm/run-all 62-torch
+endif
 
 # Sources for other machines and distributions: build/dist
 dist:

@@ -5,6 +5,8 @@
 # what happens when a rank is killed, late, or has no node. In a guest only if TORCH=1 is set, as
 # `make check-programs` does: PyTorch is large, and takes minutes to begin in an emulated machine.
 # TESTS: some of the functions in ../torch/torch_ranks.py; `launched` is what a launcher starts.
+# TORCH_ROOT: in a guest, the system whose python and PyTorch it is, TORCH_OUT: what has been built for
+# that; see ../torch/debian13.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -13,7 +15,8 @@
 
 HOSTS=4
 python=${TORCH_PYTHON:-/usr/bin/python3}
-package=$INC_TOP/build/userspace/torch
+built=${TORCH_OUT:-$INC_TOP/build/userspace}
+package=$built/torch
 program=$(cd "$(dirname "$0")/../torch" && pwd)/torch_ranks.py
 
 [ -z "${INC_VM-}" ] || [ "${TORCH-}" = 1 ] ||
@@ -27,6 +30,7 @@ program=$(cd "$(dirname "$0")/../torch" && pwd)/torch_ranks.py
 	skip_all "there is no PyTorch: tools/deps torch"
 
 lib=$(dirname "$(command -v inc-allreduce)")/../lib
+[ -z "${TORCH_OUT-}" ] || lib=$built/lib
 export LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export PYTHONPATH=$package:$PYTHONPATH
 # Its threads would take the processor from those that they wait for.
@@ -85,8 +89,24 @@ tune() {
 			--steps 2 2>&1 | grep "9 lines of the tuning table"
 }
 
+# The other system sees hosts, devices and files of this one.
+enter_root() {
+	local dir
+
+	for dir in /dev /proc /sys /run /tmp "$INC_TOP" "$INC_TMP" "$out"; do
+		mkdir -p "$TORCH_ROOT$dir" && mount --rbind "$dir" "$TORCH_ROOT$dir" || return
+	done
+	# shellcheck disable=SC2016 # the script's
+	printf '#!/bin/sh\nexec chroot "%s" python3 "$@"\n' "$TORCH_ROOT" >"$INC_TMP/python" &&
+		chmod +x "$INC_TMP/python"
+}
+
 inc_begin
 inc_topology_create "$HOSTS"
+if [ -n "${TORCH_ROOT-}" ]; then
+	set_up enter_root
+	python=$INC_TMP/python
+fi
 results_of timeout -k 5 "${LAB_TIMEOUT:-3000}" "$python" "$program" "$HOSTS" "${tests[@]}"
 check "groups are gone" wait_for 60 no_groups
 if [[ " ${tests[*]:-launched} " == *" launched "* ]]; then
