@@ -119,11 +119,13 @@ threads() {
 	job "$1" -- --expect inc --threads "$test" && says "^$test: passed"
 }
 
-# Threads that wait for their requests, and what a program without threads does in the same mode.
+# Threads that wait for their requests; with MPICH, whose requests are others in this mode, what a
+# program without threads does, too.
 requests_of_threads() {
-	job "$1" -- --expect inc --threads waits && says '^waits: passed' &&
-		job "$1" INC_MPI_COLLS="$NAMES" -- --expect inc --threads --seed "$2" --ops 20 \
-			random requests progress attributes persistent end &&
+	job "$1" -- --expect inc --threads waits && says '^waits: passed' || return
+	[ "$1" = mpich ] || return 0
+	job "$1" INC_MPI_COLLS="$NAMES" -- --expect inc --threads --seed "$2" --ops 20 \
+		random requests progress attributes persistent end &&
 		says 'mpi-coll: by INC [1-9]' && wait_for 60 no_groups
 }
 
