@@ -26,16 +26,16 @@ use_network_of_machine() {
 }
 
 # in_root COMMAND...: as root of the bare system, in namespaces that end with the command. It sees the
-# directory $tree, if there is one, under its own path.
+# directory $shared, if that is set, under its own path.
 in_root() {
-	[ -z "${tree-}" ] || mkdir -p "$root$tree" || return
+	[ -z "${shared-}" ] || mkdir -p "$root$shared" || return
 	# shellcheck disable=SC2016 # the inner shell's
 	unshare --mount --pid --ipc --uts --fork --kill-child --mount-proc="$root/proc" \
 		env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
 		DEBIAN_FRONTEND=noninteractive ${http_proxy:+"http_proxy=$http_proxy"} \
-		${https_proxy:+"https_proxy=$https_proxy"} ROOT="$root" TREE="${tree-}" \
+		${https_proxy:+"https_proxy=$https_proxy"} ROOT="$root" SHARED="${shared-}" \
 		sh -c 'mount --rbind /dev "$ROOT/dev" && mount -t sysfs -o ro sysfs "$ROOT/sys" &&
-			{ [ -z "$TREE" ] || mount --bind "$TREE" "$ROOT$TREE"; } &&
+			{ [ -z "$SHARED" ] || mount --bind "$SHARED" "$ROOT$SHARED"; } &&
 			exec chroot "$ROOT" "$@"' sh "$@"
 }
 
