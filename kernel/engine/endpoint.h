@@ -38,9 +38,10 @@ struct netinc_ep;
 struct netinc_ep_ops {
 	/*
 	 * Queue blocks of @op from @idx on, at most @n, with @flags added to each header: those
-	 * with payload as one super-packet of at most @most, those without as spans. Returns how
-	 * many went out, at least one; 0: memory or pages were not there, call netinc_ep_pump()
-	 * when they are.
+	 * with payload as one super-packet of at most @most, those without as spans. Blocks of
+	 * short operations that follow one another may leave as one super-packet, too. Returns how
+	 * many go out, at least one; 0: memory or pages were not there, call netinc_ep_pump() when
+	 * they are.
 	 */
 	u32 (*send_blocks)(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most,
 			   u16 flags);
@@ -657,12 +658,14 @@ void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now);
 
 /* ep_window.c */
 /*
- * Queue an operation that netinc_coll_check() passed. 0, -ENOTCONN or -ESHUTDOWN; op_done() may be
- * called at once. An exchange of counts is submitted right before the operation that it is for,
- * which is on hold: when the exchange is done, op_done() fills in its counts (or its error, the
- * same at all ranks) and clears hold; or this is done later, with netinc_ep_number() and
- * netinc_ep_pump() behind it.
+ * Queue an operation that netinc_coll_check() passed; netinc_ep_pump() behind it, or behind
+ * several, sends what may go out. 0, -ENOTCONN or -ESHUTDOWN; op_done() may be called at once. An
+ * exchange of counts is submitted right before the operation that it is for, which is on hold: when
+ * the exchange is done, op_done() fills in its counts (or its error, the same at all ranks) and
+ * clears hold; or this is done later, with netinc_ep_number() and netinc_ep_pump() behind it.
  */
+int netinc_ep_add(struct netinc_ep *ep, struct netinc_op *op);
+/* The same for one that nothing follows at once, and netinc_ep_pump(). */
 int netinc_ep_submit(struct netinc_ep *ep, struct netinc_op *op, u64 now);
 /* Send what the window allows. */
 void netinc_ep_pump(struct netinc_ep *ep, u64 now);

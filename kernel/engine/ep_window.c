@@ -120,7 +120,7 @@ void netinc_ep_unlink(struct netinc_ep *ep, struct netinc_op *op)
 		ep->tail = op->prev;
 }
 
-int netinc_ep_submit(struct netinc_ep *ep, struct netinc_op *op, u64 now)
+int netinc_ep_add(struct netinc_ep *ep, struct netinc_op *op)
 {
 	switch (ep->state) {
 	case INC_STATE_READY:
@@ -158,8 +158,16 @@ int netinc_ep_submit(struct netinc_ep *ep, struct netinc_op *op, u64 now)
 	ep->resume = op->seq;	/* so that it never gets half the number space behind */
 	append_op(ep, op);
 	netinc_ep_number(ep);
-	netinc_ep_pump(ep, now);
 	return 0;
+}
+
+int netinc_ep_submit(struct netinc_ep *ep, struct netinc_op *op, u64 now)
+{
+	int err = netinc_ep_add(ep, op);
+
+	if (!err)
+		netinc_ep_pump(ep, now);
+	return err;
 }
 
 /*
@@ -171,6 +179,27 @@ static u32 packet_blocks(const struct netinc_ep *ep, u64 left)
 	u64 n = max_t(u64, left / 4, 8);
 
 	return min_t(u64, n, min(netinc_cc_burst(&ep->cc), ep->cfg.super_packet));
+}
+
+/* Is there another operation behind @op that may be contributed to? */
+static bool is_followed(const struct netinc_op *op)
+{
+	return op->next && op->next->numbered;
+}
+
+/*
+ * The ends of operations share a packet with what follows them: of short ones many do, as many as
+ * are as long as the full blocks that may go out at once.
+ */
+static u32 shared_blocks(const struct netinc_ep *ep, const struct netinc_op *op)
+{
+	u32 size = netinc_reduce_elem_size(netinc_coll_wire_type(op)), len;
+	u32 most = ep->cfg.super_packet;
+	struct netinc_block b;
+
+	netinc_coll_block(op, op->blocks - 1, &b);
+	len = sizeof(struct inc_hdr) + sizeof(struct inc_desc) + b.elems * size;
+	return min(min(netinc_cc_burst(&ep->cc), most) * max(ep->block / len, 1u), most);
 }
 
 /*
@@ -307,8 +336,8 @@ static u64 pump_end(const struct netinc_ep *ep)
 
 void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 {
+	u32 n, most, sent, more = 0;	/* of a packet that the end of an operation is in */
 	struct netinc_op *op;
-	u32 n, most, sent;
 	u64 left;
 
 	if (!netinc_ep_is_member(ep))
@@ -319,7 +348,11 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 								 ep->end - ep->snd;
 		left = min(left, pump_end(ep) - ep->snd);
 		most = packet_blocks(ep, left);
-		n = sendable_blocks(ep, left, most);
+		if (left < most && op && is_followed(op)) {
+			left = pump_end(ep) - ep->snd;
+			most = shared_blocks(ep, op);
+		}
+		n = more ?: sendable_blocks(ep, left, most);
 		if (!n)
 			return;
 		awaken_tree(ep, netinc_ep_tree_of(ep, ep->snd), now);
@@ -331,6 +364,8 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 		netinc_assert(ep->snd - ep->una <= ep->settings.window);
 		ep->counters[INC_C_CONTRIBS_SENT] += sent;
 		find_snd_op(ep);
+		n = min(n, most);
+		more = ep->snd_op != op && n > sent ? n - sent : 0;
 	}
 }
 

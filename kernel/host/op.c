@@ -169,7 +169,7 @@ static int init_stream(struct netinc_op_request *req, struct netinc_buf *b,
 	err = netinc_layout_ranges(s, &req->op, send, &req->mem, b->whole, &range, &n);
 	if (err)
 		return err;
-	if (range[n].at > NETINC_COPIED || (write && !s->awaited)) {
+	if (range[n].at > NETINC_COPIED || (write && !s->copied)) {
 		if (!netinc_registered_holds_all(reg, range, n, write))
 			return netinc_buf_init(b, range, n, write, pages, &req->mem);
 		netinc_buf_registered(b, range, n, write, reg->pages, reg->addr & PAGE_MASK);
@@ -253,12 +253,12 @@ static void put_registered(struct netinc_op_request *req)
  * fails.
  */
 static int prepare_request(struct netinc_rank *rank, struct netinc_op_request *req,
-			   const struct inc_submit *sub)
+			   const struct inc_submit *sub, bool copied)
 {
 	struct netinc_layout shares;
 	int err;
 
-	err = netinc_layout_get(&shares, sub, req->waiters, &req->op, &req->mem);
+	err = netinc_layout_get(&shares, sub, copied, &req->op, &req->mem);
 	shares.send.reg = req->reg[0];
 	shares.recv.reg = req->reg[1];
 	if (!err)
@@ -349,28 +349,45 @@ void netinc_op_request_free_rest(struct netinc_rank *rank, struct netinc_op_requ
  * In order with the others; the request is the rank's from here on, or the caller's still if this
  * fails.
  */
-static int enqueue_request(struct netinc_rank *rank, struct netinc_op_request *req, u64 *handle)
+static int add_request(struct netinc_rank *rank, struct netinc_op_request *req)
 {
-	int err = -EAGAIN;
+	int err;
 
-	netinc_rank_lock(rank);
+	lockdep_assert_held(&rank->lock);
 	if (rank->dead)
-		err = -ENOTCONN;
-	if (rank->dead || rank->nreqs >= NETINC_MAX_REQS)
-		goto out;
+		return -ENOTCONN;
+	if (rank->nreqs >= NETINC_MAX_REQS)
+		return -EAGAIN;
 	rank->nreqs++;
 	req->handle = ++rank->last_handle;
-	*handle = req->handle;
 	list_add_tail(&req->list, &rank->pending);
-	err = req->counts ? netinc_ep_submit(&rank->ep, &req->counts->op, rank->now) : 0;
+	err = req->counts ? netinc_ep_add(&rank->ep, &req->counts->op) : 0;
 	if (!err)
-		err = netinc_ep_submit(&rank->ep, &req->op, rank->now);
+		err = netinc_ep_add(&rank->ep, &req->op);
 	if (err) {
 		list_del_init(&req->list);
 		rank->nreqs--;
 	}
-out:
+	return err;
+}
+
+static int add_requests(struct netinc_rank *rank, struct netinc_op_request **req, u32 n,
+			u64 *handle, u32 *taken)
+{
+	int err = 0;
+	u32 i;
+
+	netinc_rank_lock(rank);
+	*handle = rank->last_handle + 1;
+	for (i = 0; i < n; i++) {
+		err = add_request(rank, req[i]);
+		if (err)
+			break;
+	}
+	if (i)
+		netinc_ep_pump(&rank->ep, rank->now);
 	netinc_rank_unlock(rank);
+	*taken = i;
 	return err;
 }
 
@@ -381,18 +398,27 @@ static u32 block_bytes(const struct netinc_rank *rank, const struct netinc_op *o
 	       netinc_reduce_elem_size(op->type);
 }
 
-static int enqueue_with_memory(struct netinc_rank *rank, struct netinc_op_request *req, u64 *handle)
+static int add_with_memory(struct netinc_rank *rank, struct netinc_op_request *req, u64 *handle,
+			   u32 *taken)
 {
 	int err, more;
 
 	if (mutex_lock_interruptible(&rank->pin.mutex))
 		return -ERESTARTSYS;
 	more = netinc_pin_begin(rank, req, block_bytes(rank, &req->op));
-	err = more < 0 ? more : enqueue_request(rank, req, handle);
+	err = more < 0 ? more : add_requests(rank, &req, 1, handle, taken);
 	mutex_unlock(&rank->pin.mutex);
 	if (!err && more)
 		netinc_pin_kick(rank);
 	return err;
+}
+
+int netinc_op_request_enqueue(struct netinc_rank *rank, struct netinc_op_request **req, u32 n,
+			      u64 *handle, u32 *taken)
+{
+	*taken = 0;
+	return req[0]->mm ? add_with_memory(rank, req[0], handle, taken) :
+			    add_requests(rank, req, n, handle, taken);
 }
 
 /*
@@ -415,31 +441,45 @@ static int may_submit(struct netinc_rank *rank)
 	}
 }
 
-int netinc_op_request_submit(struct netinc_rank *rank, const struct inc_submit *sub, bool awaited,
-			     u64 *handle)
+struct netinc_op_request *netinc_op_request_new(struct netinc_rank *rank,
+						const struct inc_submit *sub,
+						enum netinc_submission how)
 {
 	struct netinc_op_request *req;
 	int err;
 
 	err = may_submit(rank);
 	if (err)
-		return err;
+		return ERR_PTR(err);
 	req = req_alloc(rank);
 	if (IS_ERR(req))
-		return PTR_ERR(req);
+		return req;
 	req->user_data = sub->user_data;
-	req->waiters = awaited;
+	req->waiters = how == NETINC_SUBMIT_AWAITED;
 	req->weight = sub->weight;
 	err = check_submit(rank, sub, &req->op);
 	if (!err)
 		err = get_registered(rank, req, sub);
 	if (!err)
-		err = prepare_request(rank, req, sub);
+		err = prepare_request(rank, req, sub, how != NETINC_SUBMIT_PINNED);
 	if (!err)
-		err = req->mm ? enqueue_with_memory(rank, req, handle) :
-				enqueue_request(rank, req, handle);
+		return req;
 	if (err == -ENOMEM && req->mem.err)
 		err = req->mem.err;
+	netinc_op_request_free(rank, req);
+	return ERR_PTR(err);
+}
+
+int netinc_op_request_submit(struct netinc_rank *rank, const struct inc_submit *sub,
+			     enum netinc_submission how, u64 *handle)
+{
+	struct netinc_op_request *req = netinc_op_request_new(rank, sub, how);
+	u32 taken;
+	int err;
+
+	if (IS_ERR(req))
+		return PTR_ERR(req);
+	err = netinc_op_request_enqueue(rank, &req, 1, handle, &taken);
 	if (err)
 		netinc_op_request_free(rank, req);
 	return err;

@@ -67,12 +67,32 @@ enum netinc_memory netinc_op_request_memory(const struct netinc_op_request *req,
  */
 void netinc_op_request_free_rest(struct netinc_rank *rank, struct netinc_op_request *req);
 
+/* How an operation is submitted; results are short that have at most NETINC_COPIED bytes. */
+enum netinc_submission {
+	NETINC_SUBMIT_PINNED,	/* its memory is pinned, however short its result is */
+	NETINC_SUBMIT_COPIED,	/* a short result goes where it belongs when it is collected */
+	/* likewise; the caller will wait for it, nobody else may collect it meanwhile */
+	NETINC_SUBMIT_AWAITED,
+};
+
 /*
- * @awaited: the caller will wait for it, nobody else may collect it meanwhile. 0 or a negative
- * errno: nothing done.
+ * A request with all that it needs but pinned pages, or ERR_PTR: give it to
+ * netinc_op_request_enqueue() or netinc_op_request_free().
  */
-int netinc_op_request_submit(struct netinc_rank *rank, const struct inc_submit *sub, bool awaited,
-			     u64 *handle);
+struct netinc_op_request *netinc_op_request_new(struct netinc_rank *rank,
+						const struct inc_submit *sub,
+						enum netinc_submission how);
+/*
+ * Submits the @n requests in their order, sends them together, and says how many were @taken; the
+ * rest is the caller's still. The handle of the first is *@handle, and each has the number behind
+ * that of the one before. Only a single one may have pages (req->mm). 0 if all were taken, or why
+ * the first of the rest was not.
+ */
+int netinc_op_request_enqueue(struct netinc_rank *rank, struct netinc_op_request **req, u32 n,
+			      u64 *handle, u32 *taken);
+/* One by itself: 0 or a negative errno: nothing done. */
+int netinc_op_request_submit(struct netinc_rank *rank, const struct inc_submit *sub,
+			     enum netinc_submission how, u64 *handle);
 /* The engine has done with @op; under rank->lock. */
 void netinc_op_request_done(struct netinc_rank *rank, struct netinc_op *op);
 

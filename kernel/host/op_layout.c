@@ -173,14 +173,14 @@ static u64 share_addr(const struct netinc_layout *s, const struct netinc_op *op,
 	return side->addr + start * netinc_reduce_elem_size(op->type);
 }
 
-int netinc_layout_get(struct netinc_layout *s, const struct inc_submit *sub, bool awaited,
+int netinc_layout_get(struct netinc_layout *s, const struct inc_submit *sub, bool copied,
 		      struct netinc_op *op, struct netinc_mem *mem)
 {
 	bool root = op->rank == op->root;
 	int err = 0;
 
 	memset(s, 0, sizeof(*s));
-	s->awaited = awaited;
+	s->copied = copied;
 	s->send.addr = sub->send;
 	s->recv.addr = sub->recv;
 	s->recv.write = true;
@@ -329,7 +329,7 @@ static int find_extents(const struct netinc_layout *s, const struct netinc_op *o
 			continue;
 		}
 		if (n > 1 || len > NETINC_COPIED ||
-		    (!s->awaited && (side->write || op->in_place))) {
+		    (!s->copied && (side->write || op->in_place))) {
 			err = netinc_pin_check(e[used].begin, len, send || op->in_place,
 					       side->write);
 			if (err)

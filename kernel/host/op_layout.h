@@ -24,14 +24,14 @@ struct netinc_side {
 struct netinc_layout {
 	struct netinc_side send;
 	struct netinc_side recv;
-	bool awaited;		/* by the caller, whom results may reach when it collects them */
+	bool copied;		/* short results go where they belong when they are collected */
 };
 
 /*
  * Copies the caller's counts and displacements and fills in @op, whose size and rank are set, as
  * far as this rank knows the operation. 0 or a negative errno.
  */
-int netinc_layout_get(struct netinc_layout *s, const struct inc_submit *sub, bool awaited,
+int netinc_layout_get(struct netinc_layout *s, const struct inc_submit *sub, bool copied,
 		      struct netinc_op *op, struct netinc_mem *mem);
 void netinc_layout_put(struct netinc_layout *s);
 

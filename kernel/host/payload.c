@@ -244,6 +244,7 @@ static void flush_batch(struct netinc_batch *bt)
 {
 	struct netinc_gso_buf *s = bt->data;
 
+	bt->data = NULL;
 	if (s && s->n)
 		netinc_rank_transmit(bt->rank, bt->tree, netinc_gso_buf_skb(s, 0, s->n));
 	if (s)
@@ -251,12 +252,19 @@ static void flush_batch(struct netinc_batch *bt)
 	flush_spans(bt);
 }
 
+void netinc_payload_flush(struct netinc_rank *rank)
+{
+	lockdep_assert_held(&rank->lock);
+	if (rank->batch.data)
+		flush_batch(&rank->batch);
+}
+
 /* The rank's batch, of @most segments for @tree. What is not set is written before it is read. */
 static struct netinc_batch *begin_batch(struct netinc_rank *rank, u32 tree, u32 most, u16 flags)
 {
 	struct netinc_batch *bt = &rank->batch;
 
-	lockdep_assert_held(&rank->lock);
+	netinc_payload_flush(rank);
 	bt->rank = rank;
 	bt->op = NULL;
 	bt->req = NULL;
@@ -267,6 +275,15 @@ static struct netinc_batch *begin_batch(struct netinc_rank *rank, u32 tree, u32 
 	bt->flags = flags;
 	bt->nspans = 0;
 	return bt;
+}
+
+/* Are there so many bytes of it, or is so much done with each, that an FPU section is worth it? */
+static void want_section(struct netinc_rank *rank, struct netinc_op *op, u32 blocks)
+{
+	const struct netinc_op_request *req = req_of(rank, op);
+
+	if (req && (!netinc_convert_plain(req) || blocks * rank->ep.block >= NETINC_FPU_WORTH))
+		netinc_fpu_section_want(&rank->section);
 }
 
 /*
@@ -281,26 +298,50 @@ static bool waits_for_queue(struct netinc_rank *rank)
 	return true;
 }
 
-u32 netinc_payload_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most,
-			u16 flags)
+/* Blocks of @op from @idx on, at most @n; returns how many have been added. */
+static u32 add_blocks(struct netinc_batch *bt, struct netinc_op *op, u64 idx, u32 n)
 {
-	struct netinc_rank *rank = netinc_rank_of(ep);
-	struct netinc_batch *bt = begin_batch(rank, netinc_tree_of(&ep->spread, op->first + idx),
-					      min(n, most), flags);
 	u32 i = 0;
 
-	if (waits_for_queue(rank))
-		return 0;
 	bt->op = op;
-	bt->req = req_of(rank, op);
-	if (bt->req && (!netinc_convert_plain(bt->req) || n * ep->block >= NETINC_FPU_WORTH))
-		netinc_fpu_section_want(&rank->section);
+	bt->req = req_of(bt->rank, op);
 	/* where there is no room for spans zeros would go as elements: they begin the next batch */
 	while (i < n && bt->nspans < NETINC_MAX_SPANS && add_block(bt, idx + i))
 		i++;
 	if (bt->place)
-		netinc_retain_release(ep, &(struct netinc_pay){ .obj = bt->place });
-	flush_batch(bt);
+		netinc_retain_release(&bt->rank->ep, &(struct netinc_pay){ .obj = bt->place });
+	bt->place = NULL;
+	return i;
+}
+
+/* The segments that there is room for: also for those of what follows @op, if its last are sent. */
+static u32 count_segments(const struct netinc_op *op, u64 idx, u32 n, u32 most)
+{
+	return idx + n == op->blocks && op->next ? most : min(n, most);
+}
+
+/*
+ * What has been added may leave with blocks of the next operation: it waits for them, and for the
+ * lock to be dropped. Spans would leave behind those: they do not wait.
+ */
+u32 netinc_payload_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most,
+			u16 flags)
+{
+	struct netinc_rank *rank = netinc_rank_of(ep);
+	u32 tree = netinc_tree_of(&ep->spread, op->first + idx), i = 0;
+	struct netinc_batch *bt = &rank->batch;
+
+	if (waits_for_queue(rank))
+		return 0;
+	want_section(rank, op, n);
+	if (bt->data && bt->tree == tree && bt->flags == flags)
+		i = add_blocks(bt, op, idx, n);
+	if (!i) {
+		bt = begin_batch(rank, tree, count_segments(op, idx, n, most), flags);
+		i = add_blocks(bt, op, idx, n);
+	}
+	if (bt->nspans || i < n || !op->next)
+		flush_batch(bt);
 	return i;
 }
 

@@ -23,14 +23,15 @@ struct netinc_span {
 };
 
 /*
- * State of one call of netinc_payload_send() or netinc_payload_send_retained(). The rank has it,
- * and not the stack, where a compiler may clear all of it at every call.
+ * What is being built by netinc_payload_send() or netinc_payload_send_retained(). The rank has it,
+ * under its lock: from one call of the former to the next it stays open, so that blocks of short
+ * operations leave together.
  */
 struct netinc_batch {
 	struct netinc_rank *rank;
 	struct netinc_op *op;
 	struct netinc_op_request *req;		/* NULL: no user memory */
-	struct netinc_gso_buf *data;		/* NULL, or: */
+	struct netinc_gso_buf *data;		/* NULL: nothing is open, or: */
 	struct netinc_gso_buf segments;
 	void *place;			/* for the next payload that is kept; NULL: none yet */
 	u32 most;			/* segments of it */
@@ -47,6 +48,8 @@ u32 netinc_payload_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32
 			u16 flags);
 /* Sends blocks [@block, @block + n), which have their results, as they were kept. */
 u32 netinc_payload_send_retained(struct netinc_ep *ep, u64 block, u32 n, u16 flags);
+/* Sends what is open; under rank->lock, before it is dropped and before all else that is sent. */
+void netinc_payload_flush(struct netinc_rank *rank);
 /* Copies @len bytes of a received payload, from byte @from on, to @to. False: it is shorter. */
 bool netinc_payload_read(const struct netinc_pay *pay, u32 from, void *to, u32 len);
 bool netinc_payload_deliver(struct netinc_ep *ep, struct netinc_op *op,

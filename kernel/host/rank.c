@@ -122,6 +122,7 @@ void netinc_rank_unlock(struct netinc_rank *rank)
 	/* what is due may send blocks too */
 	if (!rank->dead)
 		arm_timer(rank);
+	netinc_payload_flush(rank);
 	if (unlikely(rank->silent || rank->ep.tree[0].unanswered >= NETINC_SILENT_ASKED))
 		watch_root(rank);
 	netinc_fpu_section_end(&rank->section);
@@ -163,6 +164,8 @@ void netinc_rank_transmit_by(struct netinc_rank *rank, struct netinc_path *path,
 	u64 *counters = rank->ep.counters;
 	u32 headers;
 
+	/* nothing overtakes what is to be sent */
+	netinc_payload_flush(rank);
 	if (!skb || netinc_txq_add(&rank->txq, path, skb)) {
 		netinc_count(counters, INC_C_TX_ERRORS);
 		return;

@@ -15,6 +15,7 @@
 #include <linux/uaccess.h>
 #include <linux/user_namespace.h>
 #include <net/sock.h>
+#include "host/many.h"
 #include "host/rank.h"
 #include "host/socket.h"
 
@@ -155,15 +156,15 @@ static __poll_t inc_poll(struct file *file, struct socket *sock, poll_table *wai
 	return mask;
 }
 
-/* Milliseconds of struct inc_wait as jiffies. */
-static long wait_timeo(s64 ms)
+long netinc_wait_timeo(s64 ms)
 {
 	if (ms < 0 || ms > INT_MAX)
 		return MAX_SCHEDULE_TIMEOUT;
 	return msecs_to_jiffies(ms);
 }
 
-static int put_completion(struct netinc_rank *rank, struct netinc_op_request *req, void __user *to)
+int netinc_put_completion(struct netinc_rank *rank, struct netinc_op_request *req,
+			  struct inc_completion __user *to)
 {
 	struct inc_completion c;
 
@@ -185,7 +186,7 @@ static int ioc_submit(struct netinc_rank *rank, struct inc_submit __user *u)
 
 	if (copy_from_user(&sub, u, sizeof(sub)) || put_user(0ULL, &u->handle))
 		return -EFAULT;
-	err = netinc_op_request_submit(rank, &sub, false, &handle);
+	err = netinc_op_request_submit(rank, &sub, NETINC_SUBMIT_PINNED, &handle);
 	return err ?: put_user(handle, &u->handle);
 }
 
@@ -198,9 +199,9 @@ static int ioc_wait(struct netinc_rank *rank, struct inc_wait __user *u)
 		return -EFAULT;
 	if (w.timeout_ms < -1)
 		return -EINVAL;
-	req = netinc_op_request_wait(rank, w.handle, false, wait_timeo(w.timeout_ms));
+	req = netinc_op_request_wait(rank, w.handle, false, netinc_wait_timeo(w.timeout_ms));
 	if (!IS_ERR(req))
-		return put_completion(rank, req, &u->completion);
+		return netinc_put_completion(rank, req, &u->completion);
 	/* started again it would wait for the whole time again */
 	if (PTR_ERR(req) == -ERESTARTSYS && w.timeout_ms >= 0)
 		return -EINTR;
@@ -218,14 +219,15 @@ static int ioc_submit_wait(struct netinc_rank *rank, struct inc_submit_wait __us
 		return -EFAULT;
 	if (sw.wait.timeout_ms < -1)
 		return -EINVAL;
-	err = netinc_op_request_submit(rank, &sw.submit, true, &handle);
+	err = netinc_op_request_submit(rank, &sw.submit, NETINC_SUBMIT_AWAITED, &handle);
 	if (err)
 		return err;
 	err = put_user(handle, &u->submit.handle) || put_user(handle, &u->wait.handle) ? -EFAULT :
 											 0;
-	req = netinc_op_request_wait(rank, handle, true, err ? 0 : wait_timeo(sw.wait.timeout_ms));
+	req = netinc_op_request_wait(rank, handle, true,
+				     err ? 0 : netinc_wait_timeo(sw.wait.timeout_ms));
 	if (!IS_ERR(req))
-		return put_completion(rank, req, &u->wait.completion);
+		return netinc_put_completion(rank, req, &u->wait.completion);
 	if (err)
 		return err;
 	switch (PTR_ERR(req)) {
@@ -333,6 +335,10 @@ static int rank_ioctl(struct netinc_rank *rank, unsigned int cmd, void __user *a
 		return rank ? ioc_wait(rank, arg) : -ENOTCONN;
 	case INC_IOC_SUBMIT_AND_WAIT:
 		return rank ? ioc_submit_wait(rank, arg) : -ENOTCONN;
+	case INC_IOC_SUBMIT_MANY:
+		return rank ? netinc_submit_many(rank, arg) : -ENOTCONN;
+	case INC_IOC_WAIT_MANY:
+		return rank ? netinc_wait_many(rank, arg) : -ENOTCONN;
 	case INC_IOC_CONTRIBUTED:
 		return rank ? ioc_contributed(rank, arg) : -ENOTCONN;
 	default:

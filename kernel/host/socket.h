@@ -12,6 +12,7 @@
 
 #include "host/registered.h"
 
+struct netinc_op_request;
 struct netinc_rank;
 
 /* The rank that a socket was in a group that has failed, for INC_SA_SHRINK. */
@@ -57,6 +58,15 @@ void netinc_socket_fini(void);
 
 /* Returns with a reference, or NULL. */
 struct netinc_rank *netinc_sock_rank(struct netinc_sock *nsk);
+
+/* Milliseconds of struct inc_wait as jiffies. */
+long netinc_wait_timeo(s64 ms);
+/*
+ * Hands a completion over, and frees the request. -EFAULT: it could not be written, and is still
+ * to be collected.
+ */
+int netinc_put_completion(struct netinc_rank *rank, struct netinc_op_request *req,
+			  struct inc_completion __user *to);
 
 /* connect.c */
 /* May a key be set? In no group, or in one that has failed. Under the socket's lock. */

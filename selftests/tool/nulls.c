@@ -72,6 +72,8 @@ static void operations(void)
 	REFUSED(inc_prepare(NULL, &args, &req), "group is NULL");
 	REFUSED(inc_start(&req), "inc_prepare() has prepared");
 	REFUSED(inc_start(NULL), "request is NULL");
+	REFUSED(inc_start_many(NULL, 1, NULL), "requests is NULL");
+	GIVES(inc_start_many(NULL, 0, NULL), 0);
 	REFUSED(inc_release(NULL), "request is NULL");
 	REFUSED(inc_register(NULL, &x, sizeof(x), 0, &id), "group is NULL");
 	REFUSED(inc_unregister(NULL, 1), "group is NULL");

@@ -50,6 +50,9 @@ static struct {
 	int submits, waits;
 	uint64_t busy;		/* handle under way: INC_IOC_WAIT says EAGAIN */
 	struct inc_completion done;
+	/* operations that the next INC_IOC_SUBMIT_MANY takes, 0: all, -1: there is no such call */
+	int most;
+	int manys;		/* calls that submit or collect several */
 	uint64_t partial;	/* handle of an operation whose result lacks rank 1 */
 	struct inc_register reg[16];	/* at their id - 1, len 0: none */
 	uint32_t last_reg;
@@ -169,6 +172,53 @@ int inc_ask_info(const struct inc_group *of, struct inc_info *info)
 	return 0;
 }
 
+/* Takes so many; of what is behind these the first is what `fail` says. */
+static int fake_submit_many(struct inc_submit_many *many, int fail)
+{
+	struct inc_submit *op = (struct inc_submit *)(uintptr_t)many->ops;
+
+	errno = ENOTTY;
+	if (kernel.most < 0)
+		return -1;
+	kernel.manys++;
+	for (many->taken = 0; many->taken < many->n; many->taken++, op++) {
+		errno = fail;
+		if (kernel.most && (int)many->taken == kernel.most)
+			return -1;
+		errno = ENOENT;
+		if (!is_known(op->send_reg) || !is_known(op->recv_reg))
+			return -1;
+		took(op);
+	}
+	return 0;
+}
+
+static int fake_wait_many(struct inc_wait_many *many)
+{
+	struct inc_completion *done = (struct inc_completion *)(uintptr_t)many->completions;
+	uint64_t handle;
+
+	kernel.manys++;
+	kernel.limit = many->timeout_ms;
+	for (many->collected = 0; many->collected < many->n; many->collected++, done++) {
+		errno = EAGAIN;
+		if (kernel.busy && done->handle >= kernel.busy)
+			return -1;
+		errno = EINTR;
+		if (kernel.interrupted && kernel.interrupted-- > 0) {
+			kernel.now += kernel.lasted;
+			return -1;
+		}
+		errno = ETIMEDOUT;
+		if (kernel.limit > 0 && done->handle == kernel.late)
+			return -1;
+		handle = done->handle;
+		*done = kernel.done;
+		done->handle = handle;
+	}
+	return 0;
+}
+
 static int fake_ioctl(int fd, unsigned long request, void *arg)
 {
 	struct inc_submit_wait *both = arg;
@@ -179,10 +229,16 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 		return fake_register(arg);
 	if (request == INC_IOC_UNREGISTER)
 		return fake_unregister(arg);
+	if (request == INC_IOC_SUBMIT_MANY && kernel.most)
+		return fake_submit_many(arg, kernel.fail);
 	errno = kernel.fail;
 	kernel.fail = 0;
 	if (errno)
 		return -1;
+	if (request == INC_IOC_SUBMIT_MANY)
+		return fake_submit_many(arg, 0);
+	if (request == INC_IOC_WAIT_MANY)
+		return fake_wait_many(arg);
 	if (request == INC_IOC_CONTRIBUTED) {
 		struct inc_contributed *c = arg;
 

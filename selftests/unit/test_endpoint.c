@@ -532,13 +532,48 @@ static void test_grow(void)
 	expect(env.ep.cc.cwnd == 6, "%u after two results", env.ep.cc.cwnd);
 }
 
+/*
+ * Short operations that are there at once: nothing leaves before they are to, then one behind the
+ * other as far as the window goes; one more waits for the one behind it, the last one for nothing.
+ */
+static void test_many_short(void)
+{
+	struct netinc_op op[W + 3];
+	u32 i;
+
+	ready(0);
+	for (i = 0; i < ARRAY_SIZE(op); i++) {
+		op[i] = allreduce(2);
+		expect(!netinc_ep_add(&env.ep, &op[i]) && op[i].seq == i, "operation %u is %u", i,
+		       op[i].seq);
+	}
+	expect_quiet();
+	netinc_ep_pump(&env.ep, env.now);
+	for (i = 0; i < W; i++)
+		expect_blocks(i, 1, 0);
+	expect_quiet();
+	expect(!result(&op[0], 0), "a result");
+	expect_quiet();
+	expect(!result(&op[1], 1), "a result");
+	expect_blocks(W, 1, 0);
+	expect_blocks(W + 1, 1, 0);
+	expect_quiet();
+	expect(!result(&op[2], 2), "a result");
+	expect_blocks(W + 2, 1, 0);
+	for (i = 3; i < ARRAY_SIZE(op); i++)
+		expect(!result(&op[i], i), "result %u", i);
+	expect_quiet();
+	expect(env.done == ARRAY_SIZE(op) && !env.failed, "%u are done, %u failed", env.done,
+	       env.failed);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_window), KTAP(test_header), KTAP(test_result_checks), KTAP(test_partial_send),
 	KTAP(test_congestion), KTAP(test_span), KTAP(test_resend), KTAP(test_probe), KTAP(test_gap),
 	KTAP(test_hole), KTAP(test_order), KTAP(test_hold), KTAP(test_contradiction),
 	KTAP(test_hold_fails), KTAP(test_submit_states), KTAP(test_result_rtt),
 	KTAP(test_bad_status), KTAP(test_probe_slack), KTAP(test_first_probe),
-	KTAP(test_status_ahead), KTAP(test_grow),
+	KTAP(test_status_ahead), KTAP(test_grow), KTAP(test_many_short),
 };
 
 int main(int argc, char **argv)

@@ -192,9 +192,90 @@ static void test_partial(void)
 	       "%s", inc_errmsg(&group));
 }
 
+#define MANY	70
+
+static struct inc_request many[MANY], *all[MANY];
+
+static void prepare_many(void)
+{
+	const struct inc_args args = { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32,
+				       .op = INC_OP_SUM, .count = 2, .send = from, .recv = to };
+
+	reset();
+	kernel.no_reg = ENOMEM;
+	for (int i = 0; i < MANY; i++) {
+		all[i] = &many[i];
+		expect(!inc_prepare(&group, &args, all[i]), "%s", inc_errmsg(&group));
+	}
+}
+
+/* Handles are those of the first @n, none of the others has one. */
+static void begun(size_t n)
+{
+	for (size_t i = 0; i < MANY; i++)
+		expect(!many[i].handle == (i >= n), "%zu of %zu: handle %llu", i, n,
+		       (unsigned long long)many[i].handle);
+}
+
+/* Several in one system call: all of them, and what is waited for after what took its time. */
+static void test_many(void)
+{
+	size_t started = 0;
+
+	prepare_many();
+	expect(!inc_start_many(all, MANY, &started) && started == MANY, "%zu", started);
+	begun(MANY);
+	expect(kernel.manys == 2 && kernel.submits == MANY, "%d calls, %d operations",
+	       kernel.manys, kernel.submits);
+	kernel.busy = 11;
+	expect(inc_wait_all(all, MANY, 5) == -ETIMEDOUT && kernel.limit == 5, "%s",
+	       inc_errmsg(&group));
+	for (int i = 0; i < MANY; i++)
+		expect(!many[i].handle == (i < 10), "operation %d has a handle", i);
+	kernel.busy = 0;
+	kernel.interrupted = 1;
+	kernel.manys = 0;
+	kernel.waits = 0;
+	expect(!inc_wait_all(all, MANY, -1), "%s", inc_errmsg(&group));
+	begun(0);
+	/* the one that a signal came before by itself, then 59 in one call */
+	expect(kernel.manys == 2 && kernel.waits == 1, "%d calls, %d by itself", kernel.manys,
+	       kernel.waits);
+	expect(!inc_start_many(NULL, 0, NULL) && inc_start_many(NULL, 1, NULL) == -EINVAL,
+	       "no requests");
+}
+
+/* Not all are taken: how many, and why the first of the others was not. */
+static void test_many_refused(void)
+{
+	size_t started = 0;
+
+	prepare_many();
+	kernel.most = 3;
+	kernel.fail = EAGAIN;
+	expect(inc_start_many(all, MANY, &started) == -EAGAIN && started == 3, "%zu: %s", started,
+	       inc_errmsg(&group));
+	begun(3);
+	expect(kernel.submits == 3 && many[3].result == -EAGAIN && !many[4].result,
+	       "%d operations, %d, %d", kernel.submits, many[3].result, many[4].result);
+	/* one of them twice, and one that is under way */
+	kernel.most = 0;
+	all[5] = all[4];
+	expect(inc_start_many(all + 3, 3, &started) == -EBUSY && started == 2, "%zu: %s", started,
+	       inc_errmsg(&group));
+	begun(5);
+	/* a kernel that has no such call */
+	prepare_many();
+	kernel.most = -1;
+	all[2] = NULL;
+	expect(inc_start_many(all, 3, &started) == -EINVAL && started == 2 && kernel.submits == 2,
+	       "%zu started, %d submits", started, kernel.submits);
+	begun(2);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_requests), KTAP(test_timeout), KTAP(test_timeout_after_signals),
-	KTAP(test_bad_timeout), KTAP(test_partial),
+	KTAP(test_bad_timeout), KTAP(test_partial), KTAP(test_many), KTAP(test_many_refused),
 };
 
 int main(int argc, char **argv)

@@ -40,10 +40,12 @@ REGISTER = struct.Struct("=QQIIQ")
 COMPLETION = struct.Struct("=QQiI")
 WAIT_HEAD = struct.Struct("=Qq")
 CONTRIBUTED = struct.Struct("=QQIIII")
+SUBMIT_MANY = struct.Struct("=QIIII")
+WAIT_MANY = struct.Struct("=QqIIII")
 INFO = struct.Struct("=10I4Q")
 INFO_TAIL = struct.Struct("=I16s3B5s")
 SIZES = {"sockaddr": 48, "submit": 104, "completion": 88, "wait": 104, "submit_wait": 208,
-         "info": 168, "contributed": 32, "register": 32}
+         "info": 168, "contributed": 32, "register": 32, "submit_many": 24, "wait_many": 32}
 
 
 def ioc(direction, number, size):
@@ -56,6 +58,8 @@ IOC_SUBMIT_AND_WAIT = ioc(3, 0xc2, SIZES["submit_wait"])
 IOC_CONTRIBUTED = ioc(3, 0xc3, SIZES["contributed"])
 IOC_REGISTER = ioc(3, 0xc4, SIZES["register"])
 IOC_UNREGISTER = ioc(1, 0xc5, 4)
+IOC_SUBMIT_MANY = ioc(3, 0xc6, SIZES["submit_many"])
+IOC_WAIT_MANY = ioc(3, 0xc7, SIZES["wait_many"])
 
 
 def looks_for_bugs():
@@ -331,6 +335,33 @@ class Rank:
     def wait(self, handle=0, ms=60000):
         raw = self.ioctl(IOC_WAIT, WAIT_HEAD.pack(handle, ms) + bytes(SIZES["completion"]))
         return Completion(raw[WAIT_HEAD.size:])
+
+    def told(self, request, layout, *values):
+        """What the kernel says, also where it fails: errno or 0, and its last field."""
+        head = ctypes.create_string_buffer(layout.pack(*values))
+        ret = libc.ioctl(self.fd, ctypes.c_ulong(request), ctypes.byref(head))
+        return ctypes.get_errno() if ret < 0 else 0, layout.unpack_from(head.raw)[-1]
+
+    def submit_many(self, ops, n=None, size=None, flags=0):
+        """Errno or 0, how many were taken, and the handles as they are then."""
+        stride = max(len(op) for op in ops)
+        mem = ctypes.create_string_buffer(b"".join(op.ljust(stride, b"\0") for op in ops))
+        got = self.told(IOC_SUBMIT_MANY, SUBMIT_MANY, ctypes.addressof(mem),
+                        len(ops) if n is None else n, stride if size is None else size, flags, 99)
+        return *got, [SUBMIT.unpack_from(mem.raw, i * stride)[-2] for i in range(len(ops))]
+
+    def wait_many(self, handles, ms=60000, n=None, size=SIZES["completion"], flags=0):
+        """Errno or 0, and the completions that were collected."""
+        stride = max(size, SIZES["completion"])
+        mem = ctypes.create_string_buffer(b"".join(struct.pack("=Q", h).ljust(stride, b"\7")
+                                                   for h in handles))
+        err, n = self.told(IOC_WAIT_MANY, WAIT_MANY, ctypes.addressof(mem), ms,
+                           len(handles) if n is None else n, size, flags, 99)
+        raw = [mem.raw[i * stride:(i + 1) * stride] for i in range(n)]
+        for one in raw:
+            equal(one[SIZES["completion"]:], bytes(stride - SIZES["completion"]),
+                  "what the kernel does not know")
+        return err, [Completion(one) for one in raw]
 
     def register(self, at, size, flags=1, number=0, resv=0):
         """Returns the id."""

@@ -70,6 +70,8 @@ def t_unconnected(lab):
     fails(errno.ENOTCONN, rank.submit, coll=BARRIER, dtype=0, op=0)
     fails(errno.ENOTCONN, rank.wait)
     fails(errno.ENOTCONN, rank.ioctl, IOC_SUBMIT_AND_WAIT, bytes(SIZES["submit_wait"]))
+    fails(errno.ENOTCONN, rank.ioctl, abi.IOC_SUBMIT_MANY, bytes(SIZES["submit_many"]))
+    fails(errno.ENOTCONN, rank.ioctl, abi.IOC_WAIT_MANY, bytes(SIZES["wait_many"]))
     fails(errno.ENOTCONN, rank.sock.recv, 100)
     info = rank.info()
     equal((info["state"], info["missing"]), (abi.CLOSED, abi.NO_RANK), "INFO of it")
@@ -533,6 +535,132 @@ def t_wait(lab):
     equal(info["submitted"] - info["completed"], 1, "operations under way")
     lab.job.end({**first, **lab.job.begin((1, 2), 300, 1)}, 300, 1)
     fails(errno.ENOENT, rank.wait, handle)
+    lab.job.run(50)
+
+
+def short_sums(rank, n, elems=2):
+    """Allreduces of some i32 of this rank, and where their results go."""
+    pairs = [rank.ints(range(k, k + elems)) for k in range(n)]
+    KEPT.append(pairs)
+    return [submit(count=elems, send=s.buffer_info()[0], recv=r.buffer_info()[0], user_data=k)
+            for k, (s, r) in enumerate(pairs)], [r for _, r in pairs]
+
+
+def collected(rank, handles, results):
+    err, done = rank.wait_many(handles)
+    equal((err, [(c.result, c.handle, c.user_data) for c in done]),
+          (0, [(0, h, k) for k, h in enumerate(handles)]), "completions")
+    for k, got in enumerate(results):
+        equal(got, array.array("i", [3 * (k + i) for i in range(len(got))]), f"result {k}")
+
+
+@test("submit many: fields, and how many were taken before one that was not")
+def t_many(lab):
+    rank, others = lab.rank(), lab.job.ranks[1:]
+    ops, results = short_sums(rank, 4)
+    for bad in ({"n": 0}, {"n": 1025}, {"n": 1 << 31}, {"size": 0}, {"size": 103}, {"size": 4097},
+                {"flags": 1}, {"flags": 1 << 31}):
+        equal(rank.submit_many(ops, **bad)[:2], (errno.EINVAL, 0), f"with {bad}")
+    for request, layout in ((abi.IOC_SUBMIT_MANY, abi.SUBMIT_MANY),
+                            (abi.IOC_WAIT_MANY, abi.WAIT_MANY)):
+        fails(errno.EFAULT, raw_ioctl, rank.fd, request, 8)
+        values = (8, 1, 104, 0, 0) if layout is abi.SUBMIT_MANY else (8, 0, 1, 88, 0, 0)
+        equal(rank.told(request, layout, *values), (errno.EFAULT, 0), "none at that address")
+    equal(rank.submit_many([ops[0] + b"\1"])[:2], (errno.E2BIG, 0), "what the kernel does not know")
+    equal(rank.info()["submitted"], rank.info()["completed"], "operations under way")
+    # those before it are taken, it has no handle of before, those behind it are as they were
+    for err, bad in ((errno.EINVAL, {"flags": 1}), (errno.EFAULT, {"send": 8}),
+                     (errno.EOPNOTSUPP, {"op": MINLOC}), (errno.ENOENT, {"send_reg": 5})):
+        wrong = submit(**{"count": 2, "send": KEPT[-1][0][0].buffer_info()[0],
+                          "recv": KEPT[-1][0][1].buffer_info()[0], "handle": 7, **bad})
+        got = rank.submit_many(ops[:3] + [wrong, submit(handle=9)])
+        equal(got, (err, 3, got[2][:3] + [0, 9]), f"with {bad}")
+        rest = [(other, *short_sums(other, 3)) for other in others]
+        for other, its, _ in rest:
+            equal(other.submit_many(its)[:2], (0, 3), "the others'")
+        collected(rank, got[2][:3], results[:3])
+        for other, its, sums in rest:
+            first = other.info()["submitted"]
+            err, done = other.wait_many([0] * len(its))
+            equal((err, len(done), first), (0, 3, other.info()["completed"]), "any three")
+            equal(list(sums[2]), [6, 9], "the last result")
+    lab.job.run(50)
+
+
+@test("submit many: short ones leave in one packet, their results too, long ones among them")
+def t_many_packets(lab):
+    def counts():
+        hosts = [abi.counters(h) for h in ("h1", "h2", "h3")]
+        sent = [(c["tx_skbs"] - c.get("probes", 0), c["tx_packets"] - c.get("probes", 0)) for c in hosts]
+        node = abi.counters("sw")
+        return sent + [tuple(node[f"{way}_{what}"] - node.get(minus, 0) for way, minus in
+                             (("rx", "probes"), ("tx", "statuses")) for what in ("skbs", "packets"))]
+
+    ranks = lab.job.ranks
+    before = counts()
+    made = [short_sums(rank, 16) for rank in ranks]
+    handles = []
+    for rank, (ops, _) in zip(ranks, made):
+        # longer ones that a later kernel would know
+        err, taken, got = rank.submit_many([op + bytes(8) for op in ops])
+        equal((err, taken), (0, 16), "operations taken")
+        equal(got, list(range(got[0], got[0] + 16)), "handles")
+        handles.append(got)
+    for rank, (_, results), got in zip(ranks, made, handles):
+        collected(rank, got, results)
+    equal([tuple(b - a for a, b in zip(*pair)) for pair in zip(before, counts())],
+          [(1, 16)] * 3 + [(3, 48, 3, 48)], "packets and super-packets of hosts and node")
+    # of 5000 bytes: several blocks, in pages that are pinned
+    made = [(short_sums(rank, 3), short_sums(rank, 1, 1250), short_sums(rank, 70))
+            for rank in ranks]
+    for rank, (a, b, c) in zip(ranks, made):
+        err, taken, got = rank.submit_many(a[0] + b[0] + c[0])
+        equal((err, taken), (0, 74), "operations taken")
+        handles.append(got)
+    for rank, (a, b, c), got in zip(ranks, made, handles[3:]):
+        collected(rank, got[:3], a[1])
+        collected(rank, got[3:4], b[1])
+        collected(rank, got[4:], c[1])
+    lab.job.run(50)
+
+
+@test("submit many: no more than a socket may have; what is waited for and does not come")
+def t_many_full(lab):
+    ranks = lab.job.ranks
+    barriers = [submit(coll=BARRIER, dtype=0, op=0)] * 1000
+    for bad in ({"n": 0}, {"n": 1025}, {"size": 87}, {"size": 4097}, {"flags": 1}, {"ms": -2}):
+        equal(ranks[0].wait_many([0], **bad), (errno.EINVAL, []), f"with {bad}")
+    equal(ranks[0].wait_many([0, 0], ms=0), (errno.ENOENT, []), "nothing is under way")
+    handles = []
+    for _ in range(4):
+        err, taken, got = ranks[0].submit_many(barriers)
+        equal((err, taken), (0, 1000), "operations taken")
+        handles += got
+    err, taken, got = ranks[0].submit_many(barriers)
+    equal((err, taken, got[96]), (errno.EAGAIN, 96, 0), "operations taken")
+    handles += got[:96]
+    equal(ranks[0].submit_many(barriers)[:2], (errno.EAGAIN, 0), "another one")
+    equal(ranks[0].wait_many(handles[:2], ms=0), (errno.EAGAIN, []), "a look")
+    begin = time.monotonic()
+    equal(ranks[0].wait_many(handles[:2], ms=100), (errno.ETIMEDOUT, []), "a wait")
+    if not 0.09 < time.monotonic() - begin < 5:
+        raise AssertionError(f"a wait of 100 ms took {time.monotonic() - begin:.3f} s")
+    for rank in ranks[1:]:
+        equal(rank.submit_many(barriers[:2])[:2], (0, 2), "the others' first")
+    err, done = ranks[0].wait_many(handles[:3], ms=300, size=96)
+    equal((err, [c.handle for c in done]), (errno.ETIMEDOUT, handles[:2]), "two of three")
+    equal(ranks[0].wait_many(handles[:2])[0], errno.ENOENT, "once more")
+    for n in (1000, 1000, 1000, 1000, 94):
+        for rank in ranks[1:]:
+            equal(rank.submit_many(barriers[:n])[:2], (0, n), "the others'")
+        for rank in ranks[1:] if n == 1000 else ():
+            equal(len(rank.wait_many([0] * n)[1]), n, "the others' completions")
+    for at in range(2, len(handles), 1000):
+        part = handles[at:at + 1000]
+        err, done = ranks[0].wait_many(part)
+        equal((err, [c.handle for c in done]), (0, part), "the rest")
+    for rank in ranks[1:]:
+        equal(len(rank.wait_many([0] * 96)[1]), 96, "the others' rest")
     lab.job.run(50)
 
 

@@ -8,6 +8,8 @@
  *	ioctl(fd, INC_IOC_SUBMIT, struct inc_submit)		starts an operation
  *	ioctl(fd, INC_IOC_WAIT, struct inc_wait)		waits for one
  *	ioctl(fd, INC_IOC_SUBMIT_AND_WAIT, struct inc_submit_wait)
+ *	ioctl(fd, INC_IOC_SUBMIT_MANY, struct inc_submit_many)	starts several in their order
+ *	ioctl(fd, INC_IOC_WAIT_MANY, struct inc_wait_many)	waits for several
  *	getsockopt(fd, SOL_INC, INC_SO_INFO, struct inc_info)	what this rank is and how it fares
  *	ioctl(fd, INC_IOC_CONTRIBUTED, struct inc_contributed)	ranks of a partial result, or ENOENT
  *	ioctl(fd, INC_IOC_REGISTER, struct inc_register)	memory that stays pinned
@@ -228,6 +230,43 @@ struct inc_submit_wait {
 	struct inc_wait	wait;
 };
 
+#define INC_MAX_MANY	1024	/* operations of one INC_IOC_SUBMIT_MANY, INC_IOC_WAIT_MANY */
+
+/*
+ * Several operations, as if each was submitted behind the one before it; short ones share packets.
+ * Memory of at most 112 bytes a side is not pinned: the result is at its address when the
+ * completion has been collected, in whatever way, by a thread of the process that has submitted
+ * it; else the completion's result is -EFAULT.
+ *
+ * The first @taken are under way and have their handles, those behind them have not begun. 0: that
+ * is all; else errno is what ops[taken] got, or EINTR or EFAULT of what was between. ENOTCONN,
+ * EAGAIN and all that INC_IOC_SUBMIT says, and EINVAL: @n is 0 or more than INC_MAX_MANY, or @size
+ * is less than that of struct inc_submit here or more than INC_SO_MAX_LEN. An operation grows at
+ * its end: what is behind the part that the kernel knows must be 0, else E2BIG.
+ */
+struct inc_submit_many {
+	__u64	ops;		/* address of struct inc_submit[n] */
+	__u32	n;
+	__u32	size;		/* bytes of each: sizeof(struct inc_submit) */
+	__u32	flags;		/* 0 */
+	__u32	taken;		/* out */
+};
+
+/*
+ * Collects the completions of operations by the handles that stand in @completions, 0: any, one
+ * after the other, and waits for each if need be. 0: all; else the first @collected are, and errno
+ * is what INC_IOC_WAIT says for the one behind them. @size as above: what is behind the part that
+ * the kernel knows is cleared.
+ */
+struct inc_wait_many {
+	__u64	completions;	/* address of struct inc_completion[n], handle in, the rest out */
+	__s64	timeout_ms;	/* as in struct inc_wait, for all together */
+	__u32	n;
+	__u32	size;		/* bytes of each: sizeof(struct inc_completion) */
+	__u32	flags;		/* 0 */
+	__u32	collected;	/* out */
+};
+
 /* Whose contributions the result of an operation with `missing` has; the last few are known. */
 struct inc_contributed {
 	__u64	handle;		/* in: of a collected completion; 0: of the last with `missing` */
@@ -273,5 +312,7 @@ struct inc_info {
 #define INC_IOC_CONTRIBUTED	_IOWR('i', 0xc3, struct inc_contributed)
 #define INC_IOC_REGISTER	_IOWR('i', 0xc4, struct inc_register)
 #define INC_IOC_UNREGISTER	_IOW('i', 0xc5, __u32)
+#define INC_IOC_SUBMIT_MANY	_IOWR('i', 0xc6, struct inc_submit_many)
+#define INC_IOC_WAIT_MANY	_IOWR('i', 0xc7, struct inc_wait_many)
 
 #endif

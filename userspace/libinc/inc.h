@@ -444,6 +444,14 @@ int inc_collective_for(struct inc_group *group, const struct inc_args *args,
  */
 int inc_prepare(struct inc_group *group, const struct inc_args *args, struct inc_request *req);
 int inc_start(struct inc_request *req);
+/*
+ * Starts @n prepared requests in their order, as inc_start() would one after the other, in as few
+ * system calls as that takes: short operations of one group leave together. *@started, which may be
+ * NULL: how many have been, the first ones. Returns 0 if all have, or what inc_start() says of the
+ * one behind them. Of an operation on at most 112 bytes the result is there when this process has
+ * waited for it.
+ */
+int inc_start_many(struct inc_request **reqs, size_t n, size_t *started);
 int inc_release(struct inc_request *req);
 
 /*

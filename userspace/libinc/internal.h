@@ -217,6 +217,8 @@ int inc_parts_contributed(struct inc_group *group, uint64_t handle, uint32_t *ra
 /* ops.c */
 /* The text of inc_contributed(); @handle 0: of the last one that was partial. */
 int inc_contributed_failed(struct inc_group *group, int err, uint64_t handle);
+/* The request ends as its completion says; returns its result. */
+int inc_request_complete(struct inc_request *req, const struct inc_completion *done);
 /* inc_wait() until @deadline (< 0: none), which the caller has given as @timeout_ms. */
 int inc_wait_within(struct inc_request *req, int64_t deadline, int timeout_ms);
 /* Until the operation has ended, or @deadline (< 0: none) has passed, which is no failure. */

@@ -11,6 +11,9 @@
 
 #include "internal.h"
 
+/* requests of one system call; their operations are on the stack */
+#define AT_ONCE	64
+
 /* What made a call fail, as far as the kernel remembers; @err is negative. */
 static int operation_failed(struct inc_group *group, const struct inc_error_info *error,
 			    const char *what, int err)
@@ -160,7 +163,7 @@ int inc_contributed(struct inc_group *group, const struct inc_request *req, uint
 }
 
 /* -ETIMEDOUT is for waits that can go on: not for an operation that ended as a rank was late. */
-static int complete_request(struct inc_request *req, const struct inc_completion *done)
+int inc_request_complete(struct inc_request *req, const struct inc_completion *done)
 {
 	int err = done->error.code == INC_ERR_RANK_LATE ? -ETIME : done->result;
 	char what[OP_LEN];
@@ -193,7 +196,7 @@ static int wait_for(struct inc_request *req, int64_t deadline, bool look)
 		return end_request(req, inc_fail(req->group, -errno, "wait for operation %llu: %s",
 						 (unsigned long long)req->handle,
 						 inc_strerror(errno)));
-	return complete_request(req, &wait.completion);
+	return inc_request_complete(req, &wait.completion);
 }
 
 static int timed_out(struct inc_request *req, int timeout_ms)
@@ -308,11 +311,9 @@ int inc_prepare(struct inc_group *group, const struct inc_args *args, struct inc
 	return 0;
 }
 
-int inc_start(struct inc_request *req)
+/* May it be started? Else why not. */
+static int check_start(struct inc_request *req)
 {
-	struct inc_submit op;
-	int ret;
-
 	if (!req)
 		return inc_null(NULL, "request");
 	if (!req->prepared)
@@ -322,6 +323,16 @@ int inc_start(struct inc_request *req)
 		return inc_fail(req->group, -EBUSY,
 				"start: the request's operation %llu has not ended",
 				(unsigned long long)req->handle);
+	return 0;
+}
+
+int inc_start(struct inc_request *req)
+{
+	struct inc_submit op;
+	int ret = check_start(req);
+
+	if (ret)
+		return ret;
 	if (req->parts)
 		return inc_parts_start(req);
 	ret = begin_operation(req, &op, false);
@@ -334,6 +345,59 @@ int inc_start(struct inc_request *req)
 		return end_request(req, submit_failed(req->group, &req->submit, -errno));
 	req->handle = op.handle;
 	return 0;
+}
+
+/*
+ * Starts the first of @n, at most AT_ONCE, that can be in one system call: of one group that is not
+ * striped. Returns how many were started; what is behind them inc_start() looks at.
+ */
+static size_t start_run(struct inc_request **reqs, size_t n)
+{
+	struct inc_submit ops[AT_ONCE];
+	struct inc_submit_many many = { .ops = (uintptr_t)ops, .size = sizeof(ops[0]) };
+	size_t ready;
+
+	for (ready = 0; ready < n && ready < AT_ONCE; ready++) {
+		struct inc_request *req = reqs[ready];
+
+		if (!req || !req->prepared || req->handle || req->parts ||
+		    req->group != reqs[0]->group || begin_operation(req, &ops[ready], true))
+			break;
+		/* not twice in one run */
+		req->handle = UINT64_MAX;
+	}
+	/* one by itself may as well be pinned */
+	many.n = (uint32_t)ready;
+	if (ready > 1)
+		ioctl(reqs[0]->group->fd, INC_IOC_SUBMIT_MANY, &many);
+	for (size_t i = 0; i < ready; i++) {
+		reqs[i]->handle = i < many.taken ? ops[i].handle : 0;
+		if (i >= many.taken)
+			end_request(reqs[i], 0);
+	}
+	return many.taken;
+}
+
+int inc_start_many(struct inc_request **reqs, size_t n, size_t *started)
+{
+	size_t i = 0;
+	int ret = 0;
+
+	if (n && !reqs)
+		return inc_null(NULL, "requests");
+	while (i < n && !ret) {
+		size_t run = start_run(reqs + i, n - i);
+
+		i += run;
+		/* a run that is full goes on with the next one; else the next says what it is */
+		if (i < n && run < AT_ONCE)
+			ret = inc_start(reqs[i]);
+		if (i < n && run < AT_ONCE && !ret)
+			i++;
+	}
+	if (started)
+		*started = i;
+	return ret;
 }
 
 int inc_icollective(struct inc_group *group, const struct inc_args *args, struct inc_request *req)
@@ -380,7 +444,7 @@ static int submit_and_wait(struct inc_request *req, int timeout_ms)
 	}
 	if (ret < 0)
 		return end_request(req, submit_failed(req->group, &req->submit, -err));
-	return complete_request(req, &both.wait.completion);
+	return inc_request_complete(req, &both.wait.completion);
 }
 
 static int run_operation(struct inc_request *req)

@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 
 #include "internal.h"
 
 #define NAP_MS	1
+#define AT_ONCE	64	/* requests of one system call, whose completions are on the stack */
 
 /*
  * Looks for a request that has ended: its index, or n. Operations of one group end in their order,
@@ -116,6 +118,46 @@ int inc_wait_any(struct inc_request **reqs, size_t n, int timeout_ms, size_t *wh
 	}
 }
 
+/*
+ * How many of @n requests, at most AT_ONCE, one system call may wait for: of one group that is not
+ * striped.
+ */
+static size_t count_run(struct inc_request **reqs, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n && i < AT_ONCE; i++)
+		if (!reqs[i] || !reqs[i]->handle || reqs[i]->parts ||
+		    reqs[i]->group != reqs[0]->group)
+			break;
+	return i;
+}
+
+/*
+ * Collects what it can of the first of @n in one system call; what is behind that is waited for by
+ * itself.
+ */
+static void wait_run(struct inc_request **reqs, size_t n, int64_t deadline)
+{
+	struct inc_completion done[AT_ONCE];
+	struct inc_wait_many many = {
+		.completions = (uintptr_t)done,
+		.size = sizeof(done[0]),
+		.timeout_ms = inc_left_ms(deadline),
+	};
+	size_t run = count_run(reqs, n);
+
+	/* one by itself: inc_wait_within() does that */
+	if (run < 2)
+		return;
+	for (size_t i = 0; i < run; i++)
+		done[i].handle = reqs[i]->handle;
+	many.n = (uint32_t)run;
+	ioctl(reqs[0]->group->fd, INC_IOC_WAIT_MANY, &many);
+	for (size_t i = 0; i < many.collected; i++)
+		inc_request_complete(reqs[i], &done[i]);
+}
+
 int inc_wait_all(struct inc_request **reqs, size_t n, int timeout_ms)
 {
 	int64_t deadline = timeout_ms < 0 ? -1 : inc_now_ms() + timeout_ms;
@@ -128,6 +170,8 @@ int inc_wait_all(struct inc_request **reqs, size_t n, int timeout_ms)
 	for (size_t i = 0; i < n; i++) {
 		if (!reqs[i])
 			continue;
+		if (reqs[i]->handle)
+			wait_run(reqs + i, n - i, deadline);
 		ret = inc_wait_within(reqs[i], deadline, timeout_ms);
 		if (reqs[i]->handle)
 			return ret;

@@ -240,6 +240,45 @@ static void call_submit_wait(struct source *s, int fd)
 	did(DID_SUBMIT_WAIT, ioctl(fd, INC_IOC_SUBMIT_AND_WAIT, placed(s, &sw, sizeof(sw))));
 }
 
+/* How many of @n there are said to be: none, or too many, but no others that are not there. */
+static uint32_t claimed(struct source *s, size_t n)
+{
+	if (!one_in(s, 16))
+		return (uint32_t)n;
+	return one_in(s, 2) ? 0 : INC_MAX_MANY + 1 + draw(s, 1 << 20);
+}
+
+static void call_submit_many(struct source *s, int fd)
+{
+	struct inc_submit ops[8];
+	struct inc_submit_many many = { .flags = one_in(s, 64) };
+	size_t n = 1 + draw(s, ARRAY_SIZE(ops)), i;
+
+	for (i = 0; i < n; i++)
+		make_submit(s, &ops[i]);
+	many.ops = (uint64_t)placed(s, ops, sizeof(ops));
+	many.n = claimed(s, n);
+	many.size = one_in(s, 16) ? draw(s, sizeof(ops[0])) : (uint32_t)sizeof(ops[0]);
+	did(DID_SUBMIT, ioctl(fd, INC_IOC_SUBMIT_MANY, placed(s, &many, sizeof(many))));
+	/* in memory of its own, so that it says what has happened */
+	if (many.taken > n && many.n == n)
+		die("more operations are taken than there are", 0);
+}
+
+static void call_wait_many(struct source *s, int fd)
+{
+	struct inc_completion done[8];
+	struct inc_wait_many many = { .timeout_ms = timeout(s), .flags = one_in(s, 64) };
+	size_t n = 1 + draw(s, ARRAY_SIZE(done)), i;
+
+	for (i = 0; i < n; i++)
+		done[i].handle = guess_handle(s);
+	many.completions = (uint64_t)placed(s, done, sizeof(done));
+	many.n = claimed(s, n);
+	many.size = one_in(s, 16) ? draw(s, sizeof(done[0])) : (uint32_t)sizeof(done[0]);
+	did(DID_WAIT, ioctl(fd, INC_IOC_WAIT_MANY, placed(s, &many, sizeof(many))));
+}
+
 static void call_info(struct source *s, int fd)
 {
 	uint8_t info[2 * sizeof(struct inc_info)];
@@ -580,11 +619,17 @@ static void one_call(struct source *s)
 	int fd = fds[i];
 
 	switch (draw(s, 26)) {
-	case 0 ... 3:
+	case 0 ... 2:
 		call_submit(s, fd);
 		break;
-	case 4 ... 6:
+	case 3:
+		call_submit_many(s, fd);
+		break;
+	case 4 ... 5:
 		call_wait(s, fd);
+		break;
+	case 6:
+		call_wait_many(s, fd);
 		break;
 	case 7:
 	case 8:
