@@ -119,6 +119,48 @@ machine_twice() {
 		-initrd "$machine/initrd.img-$release" -append "$(command_line twice)"
 }
 
+# What a firmware with Secure Boot starts of a disk: shim, which Microsoft has signed, and it GRUB,
+# which Debian has signed, and that Debian's kernel.
+boot_chain() {
+	local esp=$machine/esp signed=$root/usr/local/lib/signed-boot
+
+	rm -rf "$esp" && mkdir -p "$esp/EFI/BOOT" "$esp/EFI/debian" &&
+		cp "$signed/usr/lib/shim/shimx64.efi.signed" "$esp/EFI/BOOT/BOOTX64.EFI" &&
+		cp "$signed/usr/lib/grub/x86_64-efi-signed/grubx64.efi.signed" \
+			"$esp/EFI/BOOT/grubx64.efi" &&
+		cp "$machine/vmlinuz-$release" "$machine/initrd.img-$release" "$esp/" &&
+		cat >"$esp/EFI/debian/grub.cfg" <<-END
+		serial --unit=0
+		terminal_output serial
+		linux /vmlinuz-$release $(command_line "$@")
+		initrd /initrd.img-$release
+		boot
+	END
+}
+
+# secure_machine WHAT [PARAMETER...]: of the kernel. The firmware's keys are Microsoft's, as those
+# of nearly all machines are.
+secure_machine() {
+	local firmware=/usr/share/OVMF
+
+	boot_chain "$@" && cp "$firmware/OVMF_VARS_4M.ms.fd" "$machine/variables" || return
+	[ "$1" = refused ] ||
+		"$here/enroll-mok" "$machine/variables" "$root/var/lib/dkms/mok.pub" || return
+	"$here/start-machine" 900 "$machine" -machine smm=on -global driver=cfi.pflash01,property=secure,value=on \
+		-global ICH9-LPC.disable_s3=1 \
+		-drive "if=pflash,format=raw,unit=0,readonly=on,file=$firmware/OVMF_CODE_4M.ms.fd" \
+		-drive "if=pflash,format=raw,unit=1,file=$machine/variables" \
+		-drive "if=ide,format=raw,file=fat:rw:$machine/esp"
+}
+
+machine_refused() {
+	secure_machine refused
+}
+
+machine_trusted() {
+	secure_machine trusted module.sig_enforce=1
+}
+
 # said_ok RESULT: in-machine has said so, once; what it has said of it instead
 said_ok() {
 	[ "$(tr -d '\r' <"$machine/said" | grep -cFx "ok - $1")" = 1 ] ||
