@@ -94,6 +94,8 @@ enter_root() {
 	local dir
 
 	for dir in /dev /proc /sys /run /tmp "$INC_TOP" "$INC_TMP" "$out"; do
+		# one that lies in another may be there by now
+		[ ! "$TORCH_ROOT$dir" -ef "$dir" ] || continue
 		mkdir -p "$TORCH_ROOT$dir" && mount --rbind "$dir" "$TORCH_ROOT$dir" || return
 	done
 	# shellcheck disable=SC2016 # the script's
