@@ -119,8 +119,8 @@ threads() {
 	job "$1" -- --expect inc --threads "$test" && says "^$test: passed"
 }
 
-# Threads that wait for their requests; with MPICH, whose requests are others in this mode, what a
-# program without threads does, too.
+# Threads that wait for their requests; with MPICH, which has a lock in this mode, what a program
+# without threads does, too.
 requests_of_threads() {
 	job "$1" -- --expect inc --threads waits && says '^waits: passed' || return
 	[ "$1" = mpich ] || return 0

@@ -92,12 +92,7 @@ bool pmpi_requests_init(void);
 void pmpi_requests_exit(void);
 int pmpi_request_start(struct pmpi_comm *c, const struct incmpi_call *call, MPI_Request *request);
 
-/*
- * pmpi_request.c. True: requests of INC's may be under way of which the MPI cannot be told while a
- * thread waits in it: who waits has to test instead, and to call this again and again. Without locks.
- */
-bool pmpi_requests_poll(void);
-/* Frees what the MPI has let go while it had a lock; after each function that may have done so. */
+/* pmpi_request.c: frees what the MPI has let go, after each of its functions that may have. */
 void pmpi_requests_collect(void);
 
 #endif

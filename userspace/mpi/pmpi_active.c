@@ -10,10 +10,8 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "pmpi_call.h"
 
@@ -257,76 +255,17 @@ static int swap_out(struct swapped *s, int ret)
 	return ret;
 }
 
-/* Nothing has ended: other threads and ranks get the processor. */
-static void let_others_run(unsigned int round)
-{
-	static const struct timespec nap = { .tv_nsec = 20000 };
-
-	if (round < 64)
-		sched_yield();
-	else
-		nanosleep(&nap, NULL);
-}
-
-/*
- * @wait, or @test until it has failed or is @over, as long as requests of INC's need a thread that
- * does not wait in the MPI (pmpi_requests_poll()).
- */
-#define WAIT(wait, test, over)							\
-({										\
-	bool over_ = false;							\
-	int ret_ = MPI_SUCCESS;							\
-										\
-	for (unsigned int i_ = 0; !over_ && pmpi_requests_poll(); i_++) {	\
-		ret_ = test;							\
-		over_ = ret_ != MPI_SUCCESS || (over);				\
-		if (!over_)							\
-			let_others_run(i_);					\
-	}									\
-	over_ ? ret_ : (wait);							\
-})
-
-static int wait_one(MPI_Request *request, MPI_Status *status)
-{
-	int flag = 0;
-
-	return WAIT(NEXT(Wait)(request, status), NEXT(Test)(request, &flag, status), flag);
-}
-
-static int wait_all(int n, MPI_Request requests[], MPI_Status statuses[])
-{
-	int flag = 0;
-
-	return WAIT(NEXT(Waitall)(n, requests, statuses),
-		    NEXT(Testall)(n, requests, &flag, statuses), flag);
-}
-
-static int wait_any(int n, MPI_Request requests[], int *index, MPI_Status *status)
-{
-	int flag = 0;
-
-	return WAIT(NEXT(Waitany)(n, requests, index, status),
-		    NEXT(Testany)(n, requests, index, &flag, status), flag);
-}
-
-static int wait_some(int n, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[])
-{
-	return WAIT(NEXT(Waitsome)(n, requests, done, indices, statuses),
-		    NEXT(Testsome)(n, requests, done, indices, statuses), *done);
-}
-
 int PMPI_Wait(MPI_Request *request, MPI_Status *status)
 {
 	struct swapped s;
 
-	return swap_in(&s, 1, request) ? swap_out(&s, wait_one(s.mpi, status)) : MPI_ERR_NO_MEM;
+	return swap_in(&s, 1, request) ? swap_out(&s, NEXT(Wait)(s.mpi, status)) : MPI_ERR_NO_MEM;
 }
 
 int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
 	struct swapped s;
 
-	pmpi_requests_poll();
 	return swap_in(&s, 1, request) ?
 	       swap_out(&s, NEXT(Test)(s.mpi, flag, status)) : MPI_ERR_NO_MEM;
 }
@@ -336,14 +275,13 @@ int PMPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
 	struct swapped s;
 
 	return swap_in(&s, n, requests) ?
-	       swap_out(&s, wait_all(n, s.mpi, statuses)) : MPI_ERR_NO_MEM;
+	       swap_out(&s, NEXT(Waitall)(n, s.mpi, statuses)) : MPI_ERR_NO_MEM;
 }
 
 int PMPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
 	struct swapped s;
 
-	pmpi_requests_poll();
 	return swap_in(&s, n, requests) ?
 	       swap_out(&s, NEXT(Testall)(n, s.mpi, flag, statuses)) : MPI_ERR_NO_MEM;
 }
@@ -353,14 +291,13 @@ int PMPI_Waitany(int n, MPI_Request requests[], int *index, MPI_Status *status)
 	struct swapped s;
 
 	return swap_in(&s, n, requests) ?
-	       swap_out(&s, wait_any(n, s.mpi, index, status)) : MPI_ERR_NO_MEM;
+	       swap_out(&s, NEXT(Waitany)(n, s.mpi, index, status)) : MPI_ERR_NO_MEM;
 }
 
 int PMPI_Testany(int n, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
 	struct swapped s;
 
-	pmpi_requests_poll();
 	return swap_in(&s, n, requests) ?
 	       swap_out(&s, NEXT(Testany)(n, s.mpi, index, flag, status)) : MPI_ERR_NO_MEM;
 }
@@ -370,14 +307,13 @@ int PMPI_Waitsome(int n, MPI_Request requests[], int *done, int indices[], MPI_S
 	struct swapped s;
 
 	return swap_in(&s, n, requests) ?
-	       swap_out(&s, wait_some(n, s.mpi, done, indices, statuses)) : MPI_ERR_NO_MEM;
+	       swap_out(&s, NEXT(Waitsome)(n, s.mpi, done, indices, statuses)) : MPI_ERR_NO_MEM;
 }
 
 int PMPI_Testsome(int n, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[])
 {
 	struct swapped s;
 
-	pmpi_requests_poll();
 	return swap_in(&s, n, requests) ?
 	       swap_out(&s, NEXT(Testsome)(n, s.mpi, done, indices, statuses)) : MPI_ERR_NO_MEM;
 }

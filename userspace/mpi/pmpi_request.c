@@ -5,9 +5,8 @@
  * Open MPI (opal_progress_register()), and by what waits or tests in MPICH (MPIX_Grequest_start()).
  * So it does not matter who waits. The kernel needs neither: it goes on by itself.
  *
- * With MPI_THREAD_MULTIPLE, MPICH calls that with its lock held, and no other thread could do what
- * other ranks wait for. There functions of this library that wait or test look after requests
- * before they call MPICH's, and wait by testing (pmpi_active.c): MPI_Grequest_start().
+ * With MPI_THREAD_MULTIPLE, MPICH has released its lock while it calls that (4.0), but not while it
+ * frees a request: what is freed is put into a list, and goes when MPICH's function has returned.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -61,7 +60,7 @@ static void request_gone(struct pmpi_request *r)
 }
 
 /* Those that are to be freed where no lock of MPICH is held; pushed and taken without one. */
-static _Atomic(struct pmpi_request *) all_gone;
+static struct pmpi_request *_Atomic all_gone;
 
 void pmpi_requests_collect(void)
 {
@@ -76,13 +75,8 @@ void pmpi_requests_collect(void)
 }
 
 #ifdef MPICH_NAME
-/* MPI_THREAD_MULTIPLE: see above. Set once, before the first request. */
-static bool is_polled;
-
 #define CANNOT_CANCEL	MPI_ERR_INTERN
 #else
-static const bool is_polled;
-
 #define CANNOT_CANCEL	MPI_ERR_REQUEST
 #endif
 
@@ -108,8 +102,6 @@ static int free_request(void *extra)
 	r->next_gone = atomic_load(&all_gone);
 	while (!atomic_compare_exchange_weak(&all_gone, &r->next_gone, r))
 		;
-	if (!is_polled)
-		pmpi_requests_collect();
 	return MPI_SUCCESS;
 }
 
@@ -165,11 +157,6 @@ static int wait_requests(int n, void **extras, double timeout, MPI_Status *statu
 
 bool pmpi_requests_init(void)
 {
-	int level;
-
-	if (PMPI_Query_thread(&level) != MPI_SUCCESS)
-		return false;
-	is_polled = level == MPI_THREAD_MULTIPLE;
 	return true;
 }
 
@@ -177,20 +164,8 @@ void pmpi_requests_exit(void)
 {
 }
 
-/* A thread may be within MPICH while others need this: it holds no lock meanwhile. */
-bool pmpi_requests_poll(void)
-{
-	if (!is_polled || !pmpi_watch_goes_on())
-		return false;
-	pmpi_watch_look();
-	return true;
-}
-
 static int request_new(struct pmpi_request *r)
 {
-	if (is_polled)
-		return PMPI_Grequest_start(query_request, free_request, cancel_request, r,
-					   &r->request);
 	return PMPIX_Grequest_start(query_request, free_request, cancel_request, poll_request,
 				    wait_requests, r, &r->request);
 }
@@ -212,11 +187,6 @@ void pmpi_requests_exit(void)
 {
 	if (progress_unregister)
 		progress_unregister(pmpi_watch_look);
-}
-
-bool pmpi_requests_poll(void)
-{
-	return false;
 }
 
 static int request_new(struct pmpi_request *r)
