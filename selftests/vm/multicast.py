@@ -21,7 +21,8 @@ class Lab:
     def __init__(self):
         self.number, self.last = 100, None
 
-    def job(self):
+    def job(self, groups=RANGE):
+        set_range(groups)
         self.number += 1
         self.last = Job(self.number, RANKS)
         return self.last
@@ -123,8 +124,7 @@ class Traffic:
 
 @test("off: a copy for each rank")
 def _(lab):
-    set_range("none")
-    job = lab.job()
+    job = lab.job("none")
     equal(at_node("multicast"), None, "multicast group")
     t = Traffic(job)
     t.expect_link(4)
@@ -135,7 +135,6 @@ def _(lab):
 
 @test("a bridge without querier: results go once")
 def _(lab):
-    set_range(RANGE)
     job = lab.job()
     hear(4)
     group = at_node("multicast")
