@@ -497,11 +497,16 @@ static int check_multicast(u32 addr, u32 len, struct netlink_ext_ack *extack)
 				   NETINC_MIN_MULTICAST_LEN);
 		return -ERANGE;
 	}
-	if (!ipv4_is_multicast(said) || addr >> 24 == 232 ||
-	    (!(addr & 0x7fff00) && !(bits & 0x100))) {
+	if (!ipv4_is_multicast(said) || addr >> 24 == 232) {
 		NL_SET_ERR_MSG_FMT(extack,
-				   "multicast %pI4/%u: expected a range of multicast groups as 239.1.0.0/16, none of 232.0.0.0/8 or with link addresses of 224.0.0.0/24",
+				   "multicast %pI4/%u: expected groups as 239.1.0.0/16, not 232.0.0.0/8",
 				   &said, len);
+		return -EADDRNOTAVAIL;
+	}
+	if (!(addr & 0x7fff00) && !(bits & 0x100)) {
+		NL_SET_ERR_MSG_FMT(extack,
+				   "multicast %pI4/%u: has link addresses of 224.0.0.0/24", &said,
+				   len);
 		return -EADDRNOTAVAIL;
 	}
 	if (addr & bits) {
