@@ -274,13 +274,17 @@ static bool sent_to_one(const struct netinc_rx *rx, u8 family, const struct ipv6
 					!ipv6_addr_is_multicast(&ip6->daddr);
 }
 
-/* To an IPv4 multicast group that this machine has joined, by its link and by IP alike? */
+/*
+ * To an IPv4 multicast group that this machine has joined, by its link and by IP alike? Those of
+ * the link itself (224.0.0.x) are never joined for results.
+ */
 static bool sent_to_group(const struct netinc_rx *rx, u8 family)
 {
 	const struct rtable *rt = skb_rtable(rx->skb);
 
 	return family == NFPROTO_IPV4 && rx->via == rx->dev &&
-	       rx->skb->pkt_type == PACKET_MULTICAST && rt && rt->rt_type == RTN_MULTICAST;
+	       rx->skb->pkt_type == PACKET_MULTICAST && rt && rt->rt_type == RTN_MULTICAST &&
+	       !ipv4_is_local_multicast(ip_hdr(rx->skb)->daddr);
 }
 
 /* At the bridge's hook a frame may be for an address behind this box. */
