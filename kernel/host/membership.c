@@ -22,8 +22,12 @@ static __be32 wanted_group(const struct netinc_rank *rank)
 
 bool netinc_membership_changed(const struct netinc_rank *rank)
 {
-	__be32 wanted = wanted_group(rank);
+	__be32 wanted;
 
+	/* most ranks have never been told of one */
+	if (likely(!rank->ep.multicast.incarnation && !rank->membership.group))
+		return false;
+	wanted = wanted_group(rank);
 	return wanted != rank->membership.group || (wanted && !rank->ep.multicast.tried);
 }
 
