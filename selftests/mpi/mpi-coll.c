@@ -19,9 +19,11 @@
  *	TEST      random, types, requests, comms, progress, semantics, inter, attributes, refused,
  *	          overlap, bottom, lengths, nothing, persistent, end, threads, formed (threads whose
  *	          communicators have their groups), waits (of threads for requests), lost, shares,
- *	          mapped, tune, untuned; default: all but the last eight. shares wants INC_MPI_MAX
- *	          to be 1000, mapped MPI_COLL_FILE to name a file of 64 KiB on a disk, tune
- *	          MPI_COLL_TUNE, which makes INC_MPI_TUNE of rank N that with .N behind it.
+ *	          mapped, tune, untuned, unasked, early, again, gone; default: all but the last
+ *	          twelve. shares wants INC_MPI_MAX to be 1000, mapped MPI_COLL_FILE to name a file
+ *	          of 64 KiB on a disk, tune MPI_COLL_TUNE, which makes INC_MPI_TUNE of rank N that
+ *	          with .N behind it, early INC_MPI_EARLY to be 1, gone MPI_COLL_RUN to be a command
+ *	          that takes the node away.
  *
  * All ranks draw the same numbers. Floats are small numbers whose sums and products are exact, so
  * that the order does not matter. Rank 0 prints "TEST: passed" for each, and what INC did.
@@ -64,13 +66,26 @@ uint64_t count_of(const char *name)
 	return counter ? counter(name) : 0;
 }
 
-void expect_inc(const char *what, const char *name, uint64_t before, uint64_t n)
+static void expect_done(const char *what, const char *name, uint64_t done, uint64_t n)
 {
-	uint64_t done = count_of(name) - before;
-
 	if (expected != EXPECT_ANY && done != (expected == EXPECT_INC ? n : 0))
 		fail("%s: INC did %llu of %llu %s", what, (unsigned long long)done,
 		     (unsigned long long)n, name);
+}
+
+void expect_inc(const char *what, const char *name, uint64_t before, uint64_t n)
+{
+	expect_done(what, name, count_of(name) - before, n);
+}
+
+uint64_t groups_found(void)
+{
+	return count_of("groups") + count_of("again");
+}
+
+void expect_groups(const char *what, uint64_t before, uint64_t n)
+{
+	expect_done(what, "groups", groups_found() - before, n);
 }
 
 static const struct {
@@ -104,6 +119,10 @@ static const struct {
 	{ "mapped", test_mapped, false },
 	{ "tune", test_tune, false },
 	{ "untuned", test_untuned, false },
+	{ "unasked", test_unasked, false },
+	{ "early", test_early, false },
+	{ "again", test_again, false },
+	{ "gone", test_gone, false },
 };
 
 #define NR_TESTS (sizeof(tests) / sizeof(tests[0]))

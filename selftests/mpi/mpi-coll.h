@@ -32,6 +32,9 @@ void __attribute__((__format__(__printf__, 1, 2), __noreturn__)) fail(const char
 uint64_t count_of(const char *name);
 /* It has grown from @before by @n, or by nothing where INC is not to do it. */
 void expect_inc(const char *what, const char *name, uint64_t before, uint64_t n);
+/* Communicators that have got a group: one of their own, or one that was kept. */
+uint64_t groups_found(void);
+void expect_groups(const char *what, uint64_t before, uint64_t n);
 
 /* ---- numbers.c ---- */
 
@@ -203,6 +206,10 @@ void test_shares(void);
 void test_mapped(void);
 void test_tune(void);
 void test_untuned(void);
+void test_unasked(void);
+void test_early(void);
+void test_again(void);
+void test_gone(void);
 void test_threads(void);
 void test_formed(void);
 void test_waits(void);

@@ -27,7 +27,8 @@ begun_by()
 {
 	local run=(timeout -k 5 90 "mpirun.$1" -np 3)
 
-	[ "$1" != openmpi ] || run+=(--allow-run-as-root --oversubscribe)
+	# Open MPI 5 thinks that what is spawned is on another machine, and cannot be reached by all links
+	[ "$1" != openmpi ] || run+=(--allow-run-as-root --oversubscribe --mca btl_tcp_if_include lo)
 	# shellcheck disable=SC2016
 	printf 'case ${OMPI_COMM_WORLD_RANK-$PMI_RANK} in 0) l="%s";; *) l="%s";; esac\n%s\n' \
 		"$4" "$5" "LD_PRELOAD=\$l exec $2 \"\$@\"" >"$tmp/begin.sh"
@@ -49,6 +50,24 @@ two_beginnings()
 
 	INC_MPI=verbose begun "$1" mixed "$lib" "$lib" &&
 		[ "$(grep -c 'INC is off: not every rank calls MPI_Init' "$tmp/begun")" = 1 ]
+}
+
+# other_version FILE COPY: a copy that says of itself that it is of another version
+other_version()
+{
+	mkdir -p "$(dirname "$2")" && sed 's/libinc-mpi 0/libinc-mpi 9/' "$1" >"$2" &&
+		! cmp -s "$1" "$2"
+}
+
+# In it, what ranks tell one another may have another length.
+two_versions()
+{
+	local lib=$mpi_libs/$1/libinc-mpi.so other=$tmp/other/$1.so
+
+	other_version "$lib" "$other" &&
+		LD_LIBRARY_PATH=$top/build/userspace/lib INC_MPI=verbose begun "$1" c "$lib" "$other" &&
+		[ "$(grep '^libinc-mpi: ' "$tmp/begun")" = \
+			"libinc-mpi: INC is off: ranks have different versions of this library" ]
 }
 
 # Ranks without the library would notice anything that the others exchange by it.
@@ -140,6 +159,26 @@ component_priority()
 		c '' '' && ! grep -q one_host "$tmp/begun"
 }
 
+# begun_components OTHERS: with the component at rank 0, and the one of this directory at others
+begun_components()
+{
+	# shellcheck disable=SC2016
+	printf 'case $OMPI_COMM_WORLD_RANK in 0) dir=%s;; *) dir=%s;; esac\n%s\n' \
+		"$mpi_libs/openmpi" "$1" \
+		'OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT:$dir exec "$@"' \
+		>"$tmp/components.sh"
+	LD_LIBRARY_PATH=$top/build/userspace/lib INC_MPI=verbose \
+		begun_by openmpi "sh $tmp/components.sh $tmp/begin.openmpi" c '' ''
+}
+
+# Ranks do without it where one has another version.
+component_versions()
+{
+	other_version "$mpi_libs/openmpi/mca_coll_inc.so" "$tmp/other/mca_coll_inc.so" &&
+		begun_components "$mpi_libs/openmpi" && grep -q one_host "$tmp/begun" &&
+		begun_components "$tmp/other" && ! grep -q one_host "$tmp/begun"
+}
+
 # Ranks on one host have no group: there is nothing to measure, and no table is written.
 nothing_to_measure()
 {
@@ -158,12 +197,13 @@ mpi_begins()
 	local names=("$1: a collective's name that there is not" "$1: ranks that begin in two ways" "$1: off" "$1: the library of $2"
 		"$1: preloaded at some ranks" "$1: loaded late"
 		"$1: no group, nothing to measure" "$1: collectives in MPI_Finalize"
-		"$1: a message in MPI_Finalize") name
+		"$1: a message in MPI_Finalize" "$1: ranks with libraries of two versions") name
 
 	# Debian's MPICH, over UCX, cannot spawn
 	[ "$1" = mpich ] || names+=("$1: spawns what has nothing preloaded"
 		"component of $1: collectives in MPI_Finalize"
-		"component of $1: off at a rank by its priority")
+		"component of $1: off at a rank by its priority"
+		"component of $1: ranks with two versions of it")
 
 	if ! command -v "mpicc.$1" >/dev/null || ! command -v "mpirun.$1" >/dev/null ||
 		[ ! -d "$mpi_libs/$1" ] || [ ! -d "$mpi_libs/$2" ]; then
@@ -199,18 +239,23 @@ mpi_begins()
 	mpi_result $? "${names[7]}"
 	message_at_end "$1"
 	mpi_result $? "${names[8]}"
+	two_versions "$1"
+	mpi_result $? "${names[9]}"
 	[ "$1" != mpich ] || return 0
 	spawned_job "$1"
-	mpi_result $? "${names[9]}"
+	mpi_result $? "${names[10]}"
 	if [ ! -e "$mpi_libs/openmpi/mca_coll_inc.so" ]; then
-		skip "libinc-mpi: ${names[10]}" "there is no component"
 		skip "libinc-mpi: ${names[11]}" "there is no component"
+		skip "libinc-mpi: ${names[12]}" "there is no component"
+		skip "libinc-mpi: ${names[13]}" "there is no component"
 		return
 	fi
 	component_ends
-	mpi_result $? "${names[10]}"
-	component_priority
 	mpi_result $? "${names[11]}"
+	component_priority
+	mpi_result $? "${names[12]}"
+	component_versions
+	mpi_result $? "${names[13]}"
 }
 
 libinc_mpi()

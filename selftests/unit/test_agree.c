@@ -77,11 +77,20 @@ static int same_bytes(void *comm, void *buf, size_t len)
 	return 0;
 }
 
+/* What another rank has kept, if that is not what this one has. */
+static int64_t other_id;
+static bool has_other_id;
+
+/* Only the question whether there may be a group has so many. */
 static int same_values(void *comm, int64_t *values, size_t n)
 {
 	(void)comm;
-	(void)values;
-	(void)n;
+	if (n != NR_ASKED || !has_other_id)
+		return 0;
+	if (other_id < values[ASKED_ID])
+		values[ASKED_ID] = other_id;
+	if (-other_id < values[ASKED_ID_MAX])
+		values[ASKED_ID_MAX] = -other_id;
 	return 0;
 }
 
@@ -130,6 +139,28 @@ const char *incmpi_why_text(enum incmpi_why why)
 {
 	(void)why;
 	return "";
+}
+
+/* A group that has been kept, and what becomes of one. */
+static int64_t kept_id;
+static unsigned int nr_given, nr_left;
+
+void incmpi_kept_take(struct incmpi_comm *c)
+{
+	c->id = kept_id;
+	c->group = kept_id ? (struct inc_group *)&the_group : NULL;
+}
+
+void incmpi_kept_give(struct incmpi_comm *c)
+{
+	nr_given += !!c->group;
+	c->group = NULL;
+	c->id = 0;
+}
+
+void incmpi_kept_leave(void)
+{
+	nr_left++;
 }
 
 /* ---- Tests ---- */
@@ -205,6 +236,48 @@ static void test_descriptors(void)
 	for (int fd = next; fd < 256; fd++)
 		close(fd);
 	expect_group(true);
+}
+
+/* A group that has been kept is used if all ranks have it, and not joined. */
+static void try_kept(int64_t own, int64_t other, unsigned int joins)
+{
+	bool has;
+	unsigned int n;
+
+	kept_id = own;
+	other_id = other;
+	has_other_id = true;
+	nr_given = 0;
+	n = try_group(&has);
+	expect(has && n == joins, "%lld and %lld: %u joins, not %u", (long long)own,
+	       (long long)other, n, joins);
+	expect(nr_given == (own && joins), "%lld and %lld: %u given back", (long long)own,
+	       (long long)other, nr_given);
+	kept_id = 0;
+	has_other_id = false;
+}
+
+static void test_kept(void)
+{
+	bool has;
+
+	try_kept(5, 5, 0);
+	try_kept(5, 7, 1);
+	try_kept(7, 5, 1);
+	try_kept(5, 0, 1);
+	try_kept(0, 5, 1);
+	try_kept(0, 0, 1);
+	/* it is given back where there is to be none, and the others are where there is no room */
+	kept_id = 5;
+	nr_given = 0;
+	family = -EAFNOSUPPORT;
+	expect(!try_group(&has) && !has && nr_given == 1, "without a module");
+	family = 1;
+	kept_id = 0;
+	nr_left = 0;
+	join_result = -ENOSPC;
+	expect(try_group(&has) == 1 && !has && nr_left == 1, "without room");
+	join_result = 0;
 }
 
 static bool drop_capability(void)
@@ -290,7 +363,7 @@ static void test_no_parent(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_limit_at_join), KTAP(test_descriptors), KTAP(test_pinned_memory),
+	KTAP(test_limit_at_join), KTAP(test_kept), KTAP(test_descriptors), KTAP(test_pinned_memory),
 	KTAP(test_told), KTAP(test_no_parent),
 };
 

@@ -184,6 +184,52 @@ measured_table() {
 		says ', 25 lines of the tuning table$'
 }
 
+# A program without any blocking collective.
+nonblocking_only() {
+	job "$1" INC_MPI=verbose -- --expect inc unasked && says '^unasked: passed' &&
+		says '^libinc-mpi: by INC: iallreduce: 12 calls' &&
+		says '^libinc-mpi: by MPI: not_yet \(.*\): 4 calls$' || return
+	job "$1" INC_MPI=verbose INC_MPI_EARLY=1 -- --expect inc early && says '^early: passed' &&
+		! says '^libinc-mpi: by MPI: not_yet ' && wait_for 60 no_groups
+}
+
+kept_groups() {
+	job "$1" INC_MPI=verbose -- --expect inc again && says '^again: passed' &&
+		says '^libinc-mpi: groups joined 20, communicators refused 0$' &&
+		says '^libinc-mpi: groups used again 152$' && wait_for 60 no_groups
+}
+
+# To be run by a rank: takes the node away until all have heard of it, and adds another one if there
+# is an argument.
+write_gone() {
+	cat >"$INC_TMP/gone" <<-EOF
+		#!/bin/sh
+		inc -n sw node del dev br0 || exit
+		for h in 1 2 3 4; do
+			while inc -n h\$h -j member show | grep -q '"state":"ready"'; do
+				sleep 0.05
+			done
+		done
+		[ \$# = 0 ] || inc -n sw node add dev br0
+	EOF
+	chmod +x "$INC_TMP/gone"
+}
+
+# The node of a group that is kept is another one, of which its ranks join a new group; or there is
+# none any more.
+gone_groups() {
+	local ret=0
+
+	job "$1" INC_MPI=verbose MPI_COLL_RUN="$INC_TMP/gone add" -- --expect inc gone &&
+		says '^gone: passed' &&
+		says '^libinc-mpi: groups joined 8, communicators refused 0$' && wait_for 60 no_groups ||
+		return
+	job "$1" INC_MPI=verbose INC_MPI_TIMEOUT=5000 MPI_COLL_RUN="$INC_TMP/gone" \
+		-- --expect inc gone && says '^gone: passed' && says '^libinc-mpi: groups joined 4, ' &&
+		says 'by MPI: no_group' || ret=1
+	inc -n sw node add dev br0 && return "$ret"
+}
+
 # A rank leaves its group in mid-operation.
 lost_rank() {
 	job "$1" -- --expect inc lost && says 'lost: ibarrier: .*rank 3' &&
@@ -197,6 +243,7 @@ inc_topology_create "$HOSTS"
 write_launcher
 set_up make_disk
 set_up write_tables
+set_up write_gone
 for mpi in openmpi mpich; do
 	if [ ! -x "$programs/$mpi/mpi-coll" ]; then
 		skip "$mpi" "it is not installed"
@@ -214,6 +261,10 @@ for mpi in openmpi mpich; do
 	check "$mpi: a table that cannot be read is told once" broken_table "$mpi"
 	check "$mpi: a table is measured, and used" measured_table "$mpi"
 	check "$mpi: who receives into a file that is mapped gets what all get" mapped_file "$mpi"
+	check "$mpi: non-blocking collectives alone are INC's where ranks can agree" \
+		nonblocking_only "$mpi"
+	check "$mpi: groups are used again by communicators of the same ranks" kept_groups "$mpi"
+	check "$mpi: a kept group that has ended is not used" gone_groups "$mpi"
 	check "$mpi: who loses a rank gets an error" lost_rank "$mpi"
 done
 if [ -e "$libs/openmpi/mca_coll_inc.so" ]; then
@@ -228,6 +279,8 @@ if [ -e "$libs/openmpi/mca_coll_inc.so" ]; then
 	check "component of openmpi: threads, each with a communicator" threads component
 	check "component of openmpi: threads wait for their requests" requests_of_threads component \
 		"$SEED"
+	check "component of openmpi: groups are used again by communicators of the same ranks" \
+		kept_groups component
 	check "component of openmpi: who loses a rank gets an error" lost_rank component
 else
 	skip "component of openmpi" "the headers of its components are not installed"

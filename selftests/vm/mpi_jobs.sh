@@ -19,8 +19,8 @@ write_launcher() {
 }
 
 # Ranks' environment: those of JOB, an associative array, that are named here.
-VARIABLES=(LD_PRELOAD INC_MPI INC_MPI_TIMEOUT INC_MPI_COLLS INC_MPI_MAX INC_MPI_TUNE MPI_COLL_FILE
-	MPI_COLL_TUNE)
+VARIABLES=(LD_PRELOAD INC_MPI INC_MPI_TIMEOUT INC_MPI_COLLS INC_MPI_MAX INC_MPI_TUNE INC_MPI_EARLY MPI_COLL_FILE
+	MPI_COLL_TUNE MPI_COLL_RUN)
 declare -A JOB
 
 # MPI talks over the same network.

@@ -30,8 +30,24 @@
 #define SPARE_FDS	64	/* that groups leave to the program */
 #define SLICE_MS	2	/* between two looks at what else MPI has to do */
 
+#ifndef INC_TOOL_VERSION
+#define INC_TOOL_VERSION	"unknown"
+#endif
+
 /* Whether a rank may have a group; the smallest of all ranks' decides. */
 enum able { NOT_ABLE, NO_MODULE, ABLE };
+
+/* What ranks tell one another when they ask whether they may have a group. */
+enum asked {
+	ASKED_ABLE,
+	ASKED_MACHINE, ASKED_MACHINE_MAX,	/* negative: the largest */
+	ASKED_HOST, ASKED_HOST_MAX,
+	ASKED_ONE_HOST,
+	ASKED_REQUESTS,
+	ASKED_REPORT,
+	ASKED_ID, ASKED_ID_MAX,
+	NR_ASKED,
+};
 
 /* How far a rank has come; the smallest of all ranks' decides. */
 enum joined { JOIN_FAILED, JOIN_MET_ANOTHER, JOINED };
@@ -81,7 +97,22 @@ static uint64_t new_number(void)
 	return mix_bits(atomic_load(&seed) ^ mix_bits(atomic_fetch_add(&chosen, 1)));
 }
 
-/* Equal at ranks whose bytes mean the same, and whose libraries understand each other. */
+static uint64_t mix_text(uint64_t id, const char *text)
+{
+	for (; *text; text++)
+		id = mix_bits(id ^ (uint8_t)*text);
+	return id;
+}
+
+int64_t incmpi_build(void)
+{
+	static const char version[] = "libinc-mpi " INC_TOOL_VERSION;
+	const uint64_t lengths = NR_ASKED | INCMPI_NR_COUNTS << 8 | INCMPI_MAX_PERSISTENT << 24;
+
+	return (int64_t)(mix_text(lengths, version) >> 1 | 1);
+}
+
+/* Equal at ranks whose bytes mean the same. */
 static int64_t machine_id(void)
 {
 	const uint16_t order = 0x0102;
@@ -108,9 +139,7 @@ static int64_t host_id(void)
 		id = mix_bits(ns.st_ino);
 	if (fd >= 0)
 		close(fd);
-	for (const char *at = boot; *at; at++)
-		id = mix_bits(id ^ (uint8_t)*at);
-	return (int64_t)(id >> 1);
+	return (int64_t)(mix_text(id, boot) >> 1);
 }
 
 static bool is_verbose(const struct incmpi_settings *set)
@@ -211,29 +240,38 @@ static enum able own_able(void)
 										   NOT_ABLE;
 }
 
-/* May there be a group? Sets c->why if not. */
-static void ask_all(struct incmpi_comm *c, const struct incmpi_settings *own, bool requests)
+/*
+ * May there be a group? Sets c->why if not. True: all ranks have taken the same one of those that
+ * have been kept: it needs not be joined.
+ */
+static bool ask_all(struct incmpi_comm *c, const struct incmpi_settings *own, bool requests)
 {
 	int64_t machine = machine_id(), host = host_id();
-	int64_t all[] = {
-		own_able(), machine, -machine, host, -host, own->one_host, requests,
-		-(int64_t)own->report,
+	int64_t all[NR_ASKED] = {
+		[ASKED_ABLE] = own_able(),
+		[ASKED_MACHINE] = machine, [ASKED_MACHINE_MAX] = -machine,
+		[ASKED_HOST] = host, [ASKED_HOST_MAX] = -host,
+		[ASKED_ONE_HOST] = own->one_host,
+		[ASKED_REQUESTS] = requests,
+		[ASKED_REPORT] = -(int64_t)own->report,
+		[ASKED_ID] = c->id, [ASKED_ID_MAX] = -c->id,
 	};
 
-	if (incmpi_skin()->smallest(c->comm, all, sizeof(all) / sizeof(all[0])))
+	if (incmpi_skin()->smallest(c->comm, all, NR_ASKED))
 		c->why = INCMPI_WHY_NO_GROUP;
-	else if (all[1] != -all[2])
+	else if (all[ASKED_MACHINE] != -all[ASKED_MACHINE_MAX])
 		c->why = INCMPI_WHY_MIXED;
-	else if (all[3] == -all[4] && !all[5])
+	else if (all[ASKED_HOST] == -all[ASKED_HOST_MAX] && !all[ASKED_ONE_HOST])
 		c->why = INCMPI_WHY_LOCAL;
-	else if (all[0] != ABLE)
+	else if (all[ASKED_ABLE] != ABLE)
 		c->why = INCMPI_WHY_NO_GROUP;
 	if (c->why == INCMPI_WHY_NO_GROUP && *own_why && is_verbose(own))
 		fprintf(stderr, "libinc-mpi: %s\n", own_why);
-	if (c->why == INCMPI_WHY_NO_GROUP && (all[0] != NO_MODULE || own->asked))
+	if (c->why == INCMPI_WHY_NO_GROUP && (all[ASKED_ABLE] != NO_MODULE || own->asked))
 		tell_once(c, own);
-	c->requests = all[6];
-	c->reports = all[7];
+	c->requests = all[ASKED_REQUESTS];
+	c->reports = all[ASKED_REPORT];
+	return !c->why && all[ASKED_ID] && all[ASKED_ID] == -all[ASKED_ID_MAX];
 }
 
 static enum joined join_failed(struct incmpi_comm *c, const struct incmpi_settings *own, int err)
@@ -321,6 +359,7 @@ static enum joined join_all(struct incmpi_comm *c, const struct incmpi_settings 
 		inc_abort(c->group);
 		c->group = NULL;
 	}
+	c->id = (int64_t)(mix_bits(all->job ^ mix_bits(all->group)) >> 1 | 1);
 	return joined;
 }
 
@@ -400,14 +439,22 @@ static void join_group(struct incmpi_comm *c, const struct incmpi_settings *own)
 		return;
 	c->why = INCMPI_WHY_NO_GROUP;
 	tell_once(c, own);
+	/* the next communicator may find room */
+	incmpi_kept_leave();
 }
 
 void incmpi_agree(struct incmpi_comm *c, const struct incmpi_settings *own, bool requests)
 {
-	ask_all(c, own, requests);
-	if (!c->why)
-		join_group(c, own);
-	incmpi_count(c->why ? INCMPI_COUNT_REFUSED : INCMPI_COUNT_GROUPS, 1);
+	enum incmpi_count what = INCMPI_COUNT_AGAIN;
+
+	incmpi_kept_take(c);
+	if (!ask_all(c, own, requests)) {
+		incmpi_kept_give(c);
+		if (!c->why)
+			join_group(c, own);
+		what = c->why ? INCMPI_COUNT_REFUSED : INCMPI_COUNT_GROUPS;
+	}
+	incmpi_count(what, 1);
 	if (!is_verbose(own) || c->rank)
 		return;
 	if (c->why)

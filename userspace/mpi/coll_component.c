@@ -22,7 +22,7 @@
 #include <opal/util/info.h>
 
 #define PRIORITY	80	/* tuned has 30, han 35 and libnbc 10 by default */
-#define MODEX_KEY	"coll.inc"
+#define MODEX_KEY	"coll.inc.build"
 #define INFO_KEY	"inc"	/* of a communicator: "off" */
 
 static struct incmpi_settings settings;
@@ -114,6 +114,12 @@ bool coll_ready(void)
 
 /* ---- Which communicators --------------------------------------------------- */
 
+/* Which one it is: processes with another one do without it, as those that have none. */
+static uint32_t own_build(void)
+{
+	return (uint32_t)incmpi_build();
+}
+
 static bool has_component(opal_process_name_t name)
 {
 	uint32_t value = 0, *at = &value;
@@ -122,7 +128,7 @@ static bool has_component(opal_process_name_t name)
 	if (name.jobid != OPAL_PROC_MY_NAME.jobid)
 		return false;
 	OPAL_MODEX_RECV_VALUE_IMMEDIATE(ret, MODEX_KEY, &name, &at, OPAL_UINT32);
-	return ret == OPAL_SUCCESS && value;
+	return ret == OPAL_SUCCESS && value == own_build();
 }
 
 static bool all_have_component(struct ompi_communicator_t *comm)
@@ -191,7 +197,7 @@ static bool all_is_exchanged(void)
 
 static int open_component(void)
 {
-	uint32_t value = 1;
+	uint32_t value = own_build();
 	int ret;
 
 	incmpi_settings_read(&settings);

@@ -197,6 +197,9 @@ struct coll_module *coll_module_new(struct ompi_communicator_t *comm)
 		OBJ_RELEASE(m);
 		return NULL;
 	}
+	for (int i = 0; i < ompi_comm_size(comm); i++)
+		incmpi_comm_add_rank(m->c->mid, ompi_group_get_proc_name(comm->c_local_group,
+									 i).vpid);
 	m->c->comm = comm;
 	m->c->rank = ompi_comm_rank(comm);
 	m->c->refs = 1;

@@ -50,6 +50,15 @@ struct incmpi_comm *incmpi_comm_new(void *comm, int rank, int size, bool inter, 
 	return c;
 }
 
+void incmpi_comm_add_rank(struct incmpi_comm *c, uint64_t process)
+{
+	const uint64_t prime = 0x100000001b3ULL;
+
+	/* FNV-1a, of words, each of which is spread out first */
+	process = (process + 1) * 0x9e3779b97f4a7c15ULL;
+	c->ranks = ((c->ranks ?: 0xcbf29ce484222325ULL) ^ process ^ process >> 32) * prime;
+}
+
 int incmpi_comm_size(const struct incmpi_comm *c)
 {
 	return c->size;
@@ -76,7 +85,7 @@ static void *leave_thread(void *group)
 	return NULL;
 }
 
-static void leave_in_background(struct inc_group *group)
+void incmpi_leave(struct inc_group *group)
 {
 	pthread_t thread;
 	bool started;
@@ -96,6 +105,7 @@ void incmpi_wait_left(void)
 {
 	struct timespec until;
 
+	incmpi_kept_leave();
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += 10;
 	pthread_mutex_lock(&leaving_lock);
@@ -120,8 +130,7 @@ void incmpi_comm_put(struct incmpi_comm *c)
 	pthread_mutex_unlock(&c->lock);
 	if (refs)
 		return;
-	if (c->group)
-		leave_in_background(c->group);
+	incmpi_kept_give(c);
 	pthread_mutex_destroy(&c->lock);
 	free(c->tune);
 	free(c);
@@ -284,14 +293,21 @@ static enum incmpi_why by_call(const struct incmpi_comm *c, const struct incmpi_
 	return why ?: by_table(c, call);
 }
 
+static void agree_once(struct incmpi_comm *c)
+{
+	incmpi_agree(c, &own_settings, has_requests);
+	c->asked = true;
+}
+
 /* Agreeing waits for other ranks, which a non-blocking call must not; one that is made may. */
 static enum incmpi_why by_comm(struct incmpi_comm *c, const struct incmpi_call *call)
 {
 	if (!c->asked) {
-		if (!call->blocking && !call->persistent)
+		if (!call->blocking && !call->persistent) {
+			c->had_calls = true;
 			return INCMPI_WHY_NOT_YET;
-		incmpi_agree(c, &own_settings, has_requests);
-		c->asked = true;
+		}
+		agree_once(c);
 	}
 	if (c->why)
 		return c->why;
@@ -307,6 +323,22 @@ static enum incmpi_why by_ranks(const struct incmpi_comm *c)
 	if (c->size == 1)
 		return INCMPI_WHY_ALONE;
 	return c->size > INC_MAX_RANKS ? INCMPI_WHY_RANKS : INCMPI_WHY_NONE;
+}
+
+bool incmpi_are_all_early(void)
+{
+	return own_settings.early;
+}
+
+bool incmpi_comm_is_early(const struct incmpi_comm *c)
+{
+	return own_settings.early || c->had_calls;
+}
+
+void incmpi_comm_form(struct incmpi_comm *c)
+{
+	if (!c->asked && !by_ranks(c))
+		agree_once(c);
 }
 
 static enum incmpi_why count_why(enum incmpi_why why)

@@ -15,7 +15,8 @@
 static const char *const why_keys[INCMPI_NR_WHYS] = { INCMPI_REASONS(KEY_OF) };
 static const char *const why_texts[INCMPI_NR_WHYS] = { INCMPI_REASONS(TEXT_OF) };
 static const char *const own_names[INCMPI_COUNT_OPS] = {
-	[INCMPI_COUNT_GROUPS] = "groups", [INCMPI_COUNT_REFUSED] = "refused",
+	[INCMPI_COUNT_GROUPS] = "groups", [INCMPI_COUNT_AGAIN] = "again",
+	[INCMPI_COUNT_REFUSED] = "refused",
 	[INCMPI_COUNT_ERRORS] = "errors", [INCMPI_COUNT_TIMED] = "timed",
 	[INCMPI_COUNT_SAVED] = "saved_ns",
 	INCMPI_STAGES(STAGED_KEY_OF)
@@ -96,6 +97,9 @@ void incmpi_report(FILE *out, const uint64_t counts[INCMPI_NR_COUNTS], int ranks
 	fprintf(out, "libinc-mpi: groups joined %llu, communicators refused %llu\n",
 		(unsigned long long)counts[INCMPI_COUNT_GROUPS],
 		(unsigned long long)counts[INCMPI_COUNT_REFUSED]);
+	if (counts[INCMPI_COUNT_AGAIN])
+		fprintf(out, "libinc-mpi: groups used again %llu\n",
+			(unsigned long long)counts[INCMPI_COUNT_AGAIN]);
 	fprintf(out, "libinc-mpi: operations failed %llu\n",
 		(unsigned long long)counts[INCMPI_COUNT_ERRORS]);
 	for (int i = 0; i < INCMPI_NR_FORMS * INCMPI_NR_FNS; i++)

@@ -33,14 +33,17 @@ struct incmpi_op {
 struct incmpi_comm {
 	void *comm;		/* the skin's; not valid any more when the owner has freed it */
 	int rank, size;
+	uint64_t ranks;		/* a hash of which processes they are, in their order; 0: unknown */
 	bool inter, strangers;
 	bool asked;		/* whether there is a group has been agreed */
+	bool had_calls;		/* non-blocking ones, before that */
 	enum incmpi_why why;	/* there is none */
 	bool requests;		/* agreed: non-blocking calls may use it */
 	bool reports;		/* agreed: some rank wants a report */
 	struct incmpi_settings set;	/* agreed */
 	struct incmpi_tune *tune;	/* agreed; lines for this many ranks; NULL: no table */
 	struct inc_group *group;
+	int64_t id;		/* of @group, equal at all ranks, and no other group's */
 	struct incmpi_comm *own[INCMPI_MAX_PERSISTENT];	/* groups of persistent calls, agreed */
 	unsigned int nr_own;
 	bool no_more;		/* agreed: not all ranks could join another one */
@@ -54,6 +57,8 @@ struct incmpi_comm {
 const struct incmpi_skin *incmpi_skin(void);
 bool incmpi_is_first(void);
 void incmpi_comm_get(struct incmpi_comm *c);
+/* By a thread, as that waits for the other ranks. */
+void incmpi_leave(struct inc_group *group);
 /* The group has failed, or been given up, if that has not been told before; with the lock. */
 void incmpi_comm_ended(struct incmpi_comm *c, const char *why);
 /* Why, or NULL if it has not. */
@@ -77,6 +82,12 @@ void incmpi_agree(struct incmpi_comm *c, const struct incmpi_settings *own, bool
 /* Another group of the same ranks. @more: NULL: this rank has no memory for it. */
 bool incmpi_join_more(struct incmpi_comm *c, struct incmpi_comm *more,
 		      const struct incmpi_settings *own);
+
+/* kept_group.c: @c, which has no group, gets one that is kept, if there is one of its ranks. */
+void incmpi_kept_take(struct incmpi_comm *c);
+/* The group of @c, if it has one, is kept; it is left if it has failed. */
+void incmpi_kept_give(struct incmpi_comm *c);
+void incmpi_kept_leave(void);
 
 /*
  * own_group.c: the ranks of @c agree on who does a persistent call. @why: what this rank has

@@ -167,6 +167,7 @@ struct incmpi_settings {
 	bool asked;		/* the mode is named */
 	bool report;
 	bool one_host;		/* also where all ranks are on one host */
+	bool early;		/* groups are made with their communicators */
 	uint32_t fns;		/* bit n: enum incmpi_fn n may use INC */
 	uint32_t named;		/* the same, if it was named and not one of all */
 	int32_t timeout_ms;	/* of joining */
@@ -200,6 +201,18 @@ void incmpi_init(const struct incmpi_skin *skin, const struct incmpi_settings *s
  */
 struct incmpi_comm *incmpi_comm_new(void *comm, int rank, int size, bool inter, bool strangers);
 
+/*
+ * For each of its ranks, in their order, and before its first call: which process it is, by a
+ * number that is the same at all of them. Groups are kept for communicators of the same ranks.
+ */
+void incmpi_comm_add_rank(struct incmpi_comm *c, uint64_t process);
+
+/*
+ * Equal, and not 0, at processes whose libraries understand each other. Skins compare it before
+ * there is any communicator: what ranks of other builds tell one another has other lengths.
+ */
+int64_t incmpi_build(void);
+
 int incmpi_comm_size(const struct incmpi_comm *c);
 
 /* The communicator is freed. Operations under way keep its state; the group is left by a thread. */
@@ -210,6 +223,17 @@ void incmpi_comm_free(struct incmpi_comm *c);
  * @why: what later calls are told.
  */
 void incmpi_comm_break(struct incmpi_comm *c, const char *why);
+
+/*
+ * Is @c to have its group before its first blocking collective, wherever its ranks may wait for
+ * each other? So it is where this was asked for (INC_MPI_EARLY), and where non-blocking calls came
+ * first: collectives have one order at all ranks, so all of them say the same.
+ */
+bool incmpi_comm_is_early(const struct incmpi_comm *c);
+bool incmpi_are_all_early(void);
+
+/* All ranks of @c are here: they agree on a group, if they have not yet. */
+void incmpi_comm_form(struct incmpi_comm *c);
 
 /* This process can join no group: its ranks get none. */
 void incmpi_cannot_join(void);
@@ -269,6 +293,7 @@ enum incmpi_form { INCMPI_BLOCKING, INCMPI_NONBLOCKING, INCMPI_PERSISTENT, INCMP
 /* In one array, to be summed over ranks. */
 enum incmpi_count {
 	INCMPI_COUNT_GROUPS,		/* joined */
+	INCMPI_COUNT_AGAIN,		/* used by another communicator of the same ranks */
 	INCMPI_COUNT_REFUSED,		/* communicators whose ranks could not all join */
 	INCMPI_COUNT_ERRORS,		/* operations that failed */
 	INCMPI_COUNT_TIMED,		/* blocking ones whose line of the tuning table has times */
@@ -288,8 +313,8 @@ void incmpi_report(FILE *out, const uint64_t counts[INCMPI_NR_COUNTS], int ranks
 /*
  * This process's counter of this name, for tests and tools (dlsym(), for the component of what
  * dlopen("mca_coll_inc.so", RTLD_NOLOAD) gives): "allreduce", "iallreduce", "allreduce_init" (of
- * which each start is one), "allreduce.bytes", "groups", "refused", "errors", "timed", "saved_ns",
- * "staged.gaps", "why.type". ~0: there is none.
+ * which each start is one), "allreduce.bytes", "groups", "again", "refused", "errors", "timed",
+ * "saved_ns", "staged.gaps", "why.type". ~0: there is none.
  */
 uint64_t inc_mpi_counter(const char *name);
 

@@ -127,26 +127,41 @@ static int comm_freed(MPI_Comm comm, int keyval, void *value, void *extra)
 
 /*
  * Ranks of another job, that has been spawned or has connected, may not have this library, and
- * nobody could ask them. They say the same of these ranks.
+ * nobody could ask them. They say the same of these ranks. NULL: there are some. Else which ranks
+ * of MPI_COMM_WORLD they are; to be freed.
  */
-static bool has_strangers(MPI_Comm comm, int size)
+static int *world_ranks(MPI_Comm comm, int size)
 {
-	int *ranks = malloc(2 * (size_t)size * sizeof(*ranks)), *in_world = ranks + size, i = 0;
+	int *ranks = malloc(2 * (size_t)size * sizeof(*ranks)), *own = ranks + size, i = 0;
 	MPI_Group group, world;
 
 	if (!ranks || PMPI_Comm_group(comm, &group) || PMPI_Comm_group(MPI_COMM_WORLD, &world)) {
 		free(ranks);
-		return true;
+		return NULL;
 	}
 	for (i = 0; i < size; i++)
-		ranks[i] = i;
-	PMPI_Group_translate_ranks(group, size, ranks, world, in_world);
-	for (i = 0; i < size && in_world[i] != MPI_UNDEFINED; i++)
+		own[i] = i;
+	PMPI_Group_translate_ranks(group, size, own, world, ranks);
+	for (i = 0; i < size && ranks[i] != MPI_UNDEFINED; i++)
 		;
 	PMPI_Group_free(&group);
 	PMPI_Group_free(&world);
+	if (i == size)
+		return ranks;
 	free(ranks);
-	return i < size;
+	return NULL;
+}
+
+static struct incmpi_comm *middle_new(struct pmpi_comm *c, int size)
+{
+	int *ranks = c->inter ? NULL : world_ranks(c->comm, size);
+	struct incmpi_comm *mid;
+
+	mid = incmpi_comm_new(c, c->rank, size, c->inter, !c->inter && !ranks);
+	for (int i = 0; mid && ranks && i < size; i++)
+		incmpi_comm_add_rank(mid, (uint64_t)ranks[i]);
+	free(ranks);
+	return mid;
 }
 
 static struct pmpi_comm *comm_new(MPI_Comm comm)
@@ -161,8 +176,7 @@ static struct pmpi_comm *comm_new(MPI_Comm comm)
 	if (PMPI_Comm_test_inter(comm, &c->inter) || PMPI_Comm_rank(comm, &c->rank) ||
 	    PMPI_Comm_size(comm, &size))
 		goto failed;
-	c->mid = incmpi_comm_new(c, c->rank, size, c->inter,
-				 !c->inter && has_strangers(comm, size));
+	c->mid = middle_new(c, size);
 	if (!c->mid)
 		goto failed;
 	pthread_mutex_lock(&comms_lock);
@@ -297,26 +311,49 @@ static void await_all(MPI_Request *request, int rank)
 	}
 }
 
-/*
- * Ranks must agree that INC is on: they call a collective to find out, a non-blocking one, which
- * meets no blocking one. Each gets here, whatever it calls to begin. A rank that has not called
- * MPI_Init() of C is not seen in its collectives either.
- */
-static bool agree_on(const struct incmpi_settings *set, bool seen)
+/* Rank 0 tells why INC is off for the job, unless it is to be quiet. */
+static void tell_off(const struct incmpi_settings *set, const char *why)
 {
-	int64_t all[2] = { seen, -(int64_t)set->report };
+	if (is_first && set->mode != INCMPI_QUIET)
+		fprintf(stderr, "libinc-mpi: INC is off: %s\n", why);
+}
+
+/*
+ * What ranks tell one another first: a collective, to find out whether all are here, and a
+ * non-blocking one, which meets no blocking one. Its length stays what it is in all builds to come.
+ * The first value turns INC off at ranks of a build that did not tell which one it is.
+ */
+static bool meet_all(const struct incmpi_settings *set)
+{
+	int64_t build = incmpi_build(), all[3] = { 0, build, -build };
 	MPI_Request request;
 	int rank;
 
 	if (PMPI_Comm_rank(MPI_COMM_WORLD, &rank) ||
-	    PMPI_Iallreduce(MPI_IN_PLACE, all, 2, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD, &request))
+	    PMPI_Iallreduce(MPI_IN_PLACE, all, 3, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD, &request))
 		return false;
 	await_all(&request, rank);
-	does_report = all[1];
 	is_first = !rank;
-	if (!all[0] && is_first && set->mode != INCMPI_QUIET)
-		fprintf(stderr, "libinc-mpi: INC is off: not every rank calls MPI_Init of C; "
-			"of Fortran, or of another tool, no collectives are seen\n");
+	if (all[1] == -all[2])
+		return true;
+	tell_off(set, "ranks have different versions of this library");
+	return false;
+}
+
+/*
+ * Ranks must agree that INC is on. Each gets here, whatever it calls to begin. A rank that has not
+ * called MPI_Init() of C is not seen in its collectives either.
+ */
+static bool agree_on(struct incmpi_settings *set, bool seen)
+{
+	int64_t all[3] = { seen, -(int64_t)set->report, set->early };
+
+	if (smallest_of(MPI_COMM_WORLD, all, 3))
+		return false;
+	does_report = all[1];
+	set->early = all[2];
+	if (!all[0])
+		tell_off(set, "not every rank calls MPI_Init of C; of Fortran, or of another tool, no collectives are seen");
 	return all[0];
 }
 
@@ -344,13 +381,21 @@ static bool end_init(void)
 	       !PMPI_Comm_set_attr(MPI_COMM_SELF, end_keyval, NULL);
 }
 
+static void form_world(void)
+{
+	struct pmpi_comm *world = pmpi_comm_find(MPI_COMM_WORLD);
+
+	if (world && world->error == MPI_SUCCESS)
+		incmpi_comm_form(world->mid);
+}
+
 static void begin_mpi(bool seen)
 {
 	struct incmpi_settings set;
 	int64_t able;
 
 	incmpi_settings_read(&set);
-	if (set.mode == INCMPI_OFF || !agree_on(&set, seen))
+	if (set.mode == INCMPI_OFF || !meet_all(&set) || !agree_on(&set, seen))
 		return;
 	able = !PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_freed, &comm_keyval, NULL) &&
 	       end_init() && pmpi_types_init() && never_init();
@@ -359,6 +404,8 @@ static void begin_mpi(bool seen)
 	pmpi_look_for_aliases(refuses_aliases());
 	incmpi_init(&pmpi_skin, &set, pmpi_requests_init(), is_first);
 	is_on = true;
+	if (set.early)
+		form_world();
 }
 
 static void print_report(void)

@@ -2,13 +2,16 @@
 /*
  * Persistent collectives are made, of MPI 4 or as Open MPI's extension. The MPI makes its request
  * of each, as it looks at arguments; where INC does the call, another one takes its place, which is
- * only what the program has for it (pmpi_active.c).
+ * only what the program has for it (pmpi_active.c). Those of Open MPI 5, which has the names of
+ * MPI 4 but not all of it, are left to it.
  */
 #include "pmpi_call.h"
 
 #ifdef OPEN_MPI
 #include <mpi-ext.h>
 #endif
+
+#if MPI_VERSION >= 4 || defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
 
 /*
  * The one that the MPI has made would never be started: the program gets a request that does
@@ -71,7 +74,7 @@ PERSISTENT(Barrier, barrier, (END), (ENDS), BARRIER)
 int MPI_##name##_init_c parameters MAKE(PMPI_##name##_init_c, arguments, keep)
 #include "pmpi_persistent.h"
 
-#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+#else
 
 /* Weak: another Open MPI of this version may be built without its extensions. */
 #define PERSISTENT(name, coll, parameters, arguments, keep)	\
@@ -79,5 +82,7 @@ __typeof__(PMPIX_##name##_init) PMPIX_##name##_init __attribute__((weak));	\
 int MPIX_##name##_init parameters MAKE(PMPIX_##name##_init, arguments, keep)
 #include "pmpi_persistent.h"
 PERSISTENT(Barrier, barrier, (END), (ENDS), BARRIER)
+
+#endif
 
 #endif

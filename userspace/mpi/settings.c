@@ -110,6 +110,7 @@ void incmpi_settings_read(struct incmpi_settings *set)
 	set->asked = getenv("INC_MPI") && *getenv("INC_MPI");
 	set->report = read_bool("INC_MPI_REPORT") || set->mode == INCMPI_VERBOSE;
 	set->one_host = read_bool("INC_MPI_ONE_HOST");
+	set->early = read_bool("INC_MPI_EARLY");
 	set->fns = read_fns(&set->named);
 	set->timeout_ms = (int32_t)read_number("INC_MPI_TIMEOUT", 5000, 600000,
 					       "0 to 600000 milliseconds");
