@@ -5,7 +5,7 @@
  *
  *	N ranks, W blocks of window, B blocks in all, S slots, LOSSES packets that may be lost
  *	TWO_LEVELS	rank 0 and a leaf node are the root's children, ranks 1 and 2 the leaf's
- *	ERROR		the root may raise an error at any time
+ *	ERROR		the root may raise an error at any time, which a leaf passes on
  *	WRAP		block numbers on the wire wrap after 4 W
  *	CREDIT		the last rank has no payload and contributes as many blocks at once as it may
  *	HOLD=n		the node has memory for n contributions
@@ -98,9 +98,9 @@ byte una[NODES];		/* first block that is not DONE */
 byte top;			/* highest snd */
 byte losses;
 byte error;			/* block of the error + 1 */
-byte errors;			/* set of ranks to which an ERROR is in the network */
-byte failing;			/* set of ranks that know the error */
-byte failed;			/* and have failed the operations from there on */
+byte errors;			/* set of children to which an ERROR is in the network */
+byte failing;			/* set of children that know the error */
+byte failed;			/* set of ranks that have failed the operations from there on */
 #ifdef HOLD
 byte held;
 #endif
@@ -127,6 +127,7 @@ byte count[NODES * S];
 
 #define FAILING(r)	(failing & BIT(r))
 #define BEFORE_ERROR(b)	(!error || (b) + 1 < error)
+#define KNOWS_ERROR(n)	(error && ((n) == 0 || FAILING(LEAF)))
 
 /* Rule 2: the slot's own block, or exactly the next one if the slot is done. */
 #ifdef NO_RULE_2_EQUAL
@@ -352,7 +353,7 @@ end:
 		printf("rank %d fails its operations\n", r);
 		assert(SUCCEEDED(r) == BELOW(error - 1) || split) }
 #ifndef NO_RULE_10_STICKY
-	:: d_step { error && !FAILING(r) && !(errors & BIT(r)) -> errors = errors | BIT(r) }
+	:: d_step { KNOWS_ERROR(PARENT(r)) && !FAILING(r) && !(errors & BIT(r)) -> errors = errors | BIT(r) }
 #endif
 #endif
 	od
@@ -369,16 +370,23 @@ end:
 
 #ifdef NO_RULE_10_LOWEST
 /* the error is that of the youngest block, and stops all */
-#define REFUSED(b)	(error)
+#define REFUSED(b)	KNOWS_ERROR(n)
 #define ERROR_AT	(top)
 #else
-#define REFUSED(b)	(!BEFORE_ERROR(b))
+#define REFUSED(b)	(KNOWS_ERROR(n) && !BEFORE_ERROR(b))
 #define ERROR_AT	(una[0] + 1)
+#endif
+
+/* A leaf that has heard of the error still gets the results before it. */
+#ifdef NO_RULE_10_DOWN
+#define TAKES_RESULTS(n) !KNOWS_ERROR(n)
+#else
+#define TAKES_RESULTS(n) true
 #endif
 
 #define RESULT_ABOVE(b) \
 	:: d_step { (b) < B && n == 1 && (down[LEAF] & BIT(b)) && ALIVE(b) && q[SLOT(1, b)] == (b) && \
-		    state[SLOT(1, b)] == UP -> \
+		    state[SLOT(1, b)] == UP && TAKES_RESULTS(n) -> \
 		i = SLOT(1, b); done(n, i); i = 0; j = 0 }
 
 proctype node(byte n)
@@ -399,7 +407,14 @@ end:
 	:: d_step { n == 0 && !error && una[0] < B && top ->
 		error = ERROR_AT;
 		printf("the root raises an error at block %d\n", error - 1);
-		errors = BELOW(N) }
+		errors = ALL(0) }
+	:: d_step { n == 1 && (errors & BIT(LEAF)) && !FAILING(LEAF) ->
+		printf("the leaf hears of the error\n");
+		failing = failing | BIT(LEAF);
+		errors = errors | ALL(1) }
+#ifndef NO_RULE_10_STICKY
+	:: d_step { n == 1 && error && !FAILING(LEAF) && !(errors & BIT(LEAF)) -> errors = errors | BIT(LEAF) }
+#endif
 #endif
 	od
 }
@@ -420,7 +435,7 @@ end:
 	:: d_step { losses < LOSSES && (errors & BIT(c)) && !FAILING(c) ->
 		losses++;
 		errors = errors & ~BIT(c);
-		printf("ERROR for rank %d is lost\n", c) }
+		printf("ERROR for child %d is lost\n", c) }
 	od
 }
 
