@@ -13,9 +13,10 @@ wireshark_begin()
 
 	mkdir -p "$plugins" && cp "$top/tools/wireshark/inc.lua" "$plugins/" || return
 	"${CC:-cc}" -std=gnu11 -Wall -Wextra -Werror -I"$top/kernel" -I"$top/uapi" \
-		-o "$tmp/wireshark_packets" "$here/wireshark_packets.c" \
+		-o "$tmp/wireshark_packets" "$here"/wireshark_{packets,bodies,capture}.c \
 		"$top/kernel/engine/wire.c" &&
-		"$tmp/wireshark_packets" "$tmp/packets.pcap" >"$tmp/packets.txt"
+		"$tmp/wireshark_packets" "$tmp/packets.pcap" >"$tmp/packets.txt" &&
+		chmod a+x "$tmp" && chmod -R a+rX "$tmp/wireshark" "$tmp/packets.pcap"
 }
 
 wireshark_results()
