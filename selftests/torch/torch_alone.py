@@ -159,11 +159,11 @@ def beside_objects():
 
     sys.setswitchinterval(1e-5)
     with futures.ThreadPoolExecutor(5) as pool:
-        pool.submit(churn)
+        churning = pool.submit(churn)
         made = [pool.submit(make) for _ in range(4)]
         futures.wait(made)
         over.set()
-    for one_of in made:
+    for one_of in (*made, churning):
         one_of.result()
 
 

@@ -47,7 +47,9 @@ no_dad() {
 	in_ns sw sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0 ||
 		return
 	for ((h = 1; h <= INC_HOSTS; h++)); do
+		# a device that has been too narrow for IPv6 gets what is said of all to come
 		in_ns "h$h" sysctl -qw net.ipv6.conf.all.accept_dad=0 \
+			net.ipv6.conf.default.accept_dad=0 \
 			net.ipv6.conf.eth0.accept_dad=0 || return
 	done
 }
