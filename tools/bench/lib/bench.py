@@ -98,6 +98,53 @@ def guest_command(where, timeout, kernel):
     return vm + (["--icount"] if where == "icount" else [])
 
 
+def busy_share(seconds=1):
+    """Of this machine's processors, the part that is not idle: 0 to 1."""
+    def jiffies():
+        with open("/proc/stat", encoding="ascii") as file:
+            values = [int(value) for value in file.readline().split()[1:9]]
+        return sum(values), values[3] + values[4]
+    begin = jiffies()
+    time.sleep(seconds)
+    total, idle = (after - before for after, before in zip(jiffies(), begin))
+    return 1 - idle / max(total, 1)
+
+
+def await_idle(most=0.1, patience=60):
+    """
+    Until nothing else runs here, or for @patience seconds. The busy share in the end, which is more
+    than @most if something did.
+    """
+    end = time.monotonic() + patience
+    busy = busy_share()
+    while busy > most and time.monotonic() < end:
+        busy = busy_share(3)
+    if busy > most:
+        say(f"   the machine is not idle: {busy:.0%} of its processors' time is others'")
+    return busy
+
+
+def merged(results):
+    """Several results of one run, as one."""
+    whole = dict(results[0])
+    whole["seconds"] = [value for result in results for value in result["seconds"]]
+    for name in ("busy", "ops"):
+        if name in whole:
+            whole[name] = sum(result[name] for result in results)
+    return whole
+
+
+def merged_rounds(rounds):
+    """[{name of the run: {bytes: result}}] as one of these."""
+    found = {}
+    for results in rounds:
+        for name, sizes in results.items():
+            for size, result in sizes.items():
+                found.setdefault(name, {}).setdefault(size, []).append(result)
+    return {name: {size: merged(all_of) for size, all_of in sizes.items()}
+            for name, sizes in found.items()}
+
+
 def medians(result):
     return statistics.median(result["seconds"])
 
@@ -109,9 +156,18 @@ class Part:
         self.report = {"part": name, "title": title, "machine": machine(), "results": [],
                        "rows": [], "targets": []}
         self.name = name
+        self.round = None
         m = self.report["machine"]
         print(f"\n== {title}\n{m['cpu']}, {m['cpus']} CPUs, kernel {m['kernel']}, {m['compiler']}, load {m['load']:.1f}; "
               f"Open MPI {m['openmpi']}, MPICH {m['mpich']}, Gloo {m['gloo']}", flush=True)
+
+    def begin_round(self, number):
+        """
+        What is compared runs in turn, round by round: a machine that others slow down does that to
+        all of them. Waits until nothing else runs here.
+        """
+        self.round = number
+        self.report.setdefault("busy_before_rounds", []).append(await_idle())
 
     def play(self, where, runs, timeout=600, kernel="6.1", program="lab.py"):
         """
@@ -150,6 +206,8 @@ class Part:
         if not line.startswith("result: "):
             return
         result = dict(json.loads(line[8:]), where=where)
+        if self.round is not None:
+            result["round"] = self.round
         if "error" in result:
             self.failed(f"{where}: {result['error']}")
             return
@@ -185,6 +243,14 @@ class Part:
                                        "at_most": at_most, "met": met})
         print(f"target: {what}: {'not measured' if value is None else f'{value:.3g}'}, wanted "
               f"{'<=' if at_most else '>='} {wanted}: {'met' if met else 'MISSED'}", flush=True)
+
+    def target_of_rounds(self, what, values, wanted, at_most):
+        """@values: what each round has measured; their median counts."""
+        self.target(what, statistics.median(values) if values else None, wanted, at_most)
+        self.report["targets"][-1]["rounds"] = values
+        if len(values) > 1:
+            each = ", ".join(f"{value:.3g}" for value in values)
+            print(f"        the median of {len(values)} rounds: {each}", flush=True)
 
     def plot(self, suffix, title, xlabel, ylabel, curves, limit=None, linear=False):
         """@curves: {label: [(x, y)]}; @limit: (label, [(x, y)]), drawn in."""

@@ -108,8 +108,7 @@ class Lab:
         if not run.offloads:
             for ns, dev in ([(ns, "eth0") for ns in self.hosts] + [(self.switch, f"p{i + 1}")
                                                                    for i in range(run.hosts)]):
-                command("ip", "netns", "exec", ns, "ethtool", "-K", dev, "gso", "off",
-                        "tx-udp-segmentation", "off", "tso", "off")
+                self.send_single(ns, dev)
         self.shape(self.switch, [f"p{i + 1}" for i in range(run.hosts)])
         for ns in self.hosts:
             self.shape(ns, ["eth0"])
@@ -117,7 +116,13 @@ class Lab:
             file.write("127.0.0.1 localhost\n" + f"{NODE} node\n")
             file.writelines(f"10.9.0.{i + 1} {ns}\n" for i, ns in enumerate(self.hosts))
 
-    def shape(self, ns, devices, rate="", delay=""):
+    @staticmethod
+    def send_single(ns, dev):
+        """No super-packets leave by it."""
+        command("ip", "netns", "exec", ns, "ethtool", "-K", dev, "gso", "off",
+                "tx-udp-segmentation", "off", "tso", "off")
+
+    def shape(self, ns, devices, rate="", delay="", loss="", queue=""):
         """
         tbf for the rate, netem for delay and loss; both: netem behind the shaper. What is not said
         here is as the run says.
@@ -125,12 +130,13 @@ class Lab:
         run, lines = self.run, []
         rate = rate or run.rate
         delay = delay or (f"{run.delay_ms}ms" if run.delay_ms else "")
-        netem = (f"netem limit 100000 delay {delay or '0ms'}"
-                 + (f" loss {run.loss}%" if run.loss else ""))
+        loss = loss or (f"{run.loss}%" if run.loss else "")
+        netem = (f"netem limit {queue or 100000} delay {delay or '0ms'}"
+                 + (f" loss {loss}" if loss else ""))
         for dev in devices:
             if rate:
                 lines.append(f"qdisc add dev {dev} root handle 1: tbf rate {rate} burst {run.burst} limit 4m")
-            if delay or run.loss:
+            if delay or loss:
                 lines.append(f"qdisc add dev {dev} {'parent 1:1' if rate else 'root'} {netem}")
         if lines:
             self.batch("tc", lines, "-n", ns)
@@ -390,8 +396,11 @@ class Tree(Lab):
                 command("ip", "netns", "exec", self.ns(place), "sh", "-c",
                         "echo 1 >/proc/sys/net/ipv4/ip_forward")
             if place.above:
-                self.shape(self.ns(place.above), [place.device], place.rate, place.delay)
-                self.shape(self.ns(place), ["eth0"], place.rate, place.delay)
+                self.shape(self.ns(place.above), [place.device], *place.link)
+                self.shape(self.ns(place), ["eth0"], *place.link)
+            if place.loss:
+                self.send_single(self.ns(place.above), place.device)
+                self.send_single(self.ns(place), "eth0")
         with open(f"{self.dir}/hosts", "w", encoding="utf-8") as file:
             file.write("127.0.0.1 localhost\n")
             file.writelines(f"{place.address} {self.ns(place)}\n" for place in places)

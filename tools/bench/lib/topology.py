@@ -24,6 +24,8 @@ class Place:
     above: "Place" = None
     rate: str = ""          # tc's words
     delay: str = ""
+    loss: str = ""          # with it no super-packets, so that single packets are lost
+    queue: str = ""         # packets: those that are on the way included
     below: list = field(default_factory=list)
 
     @property
@@ -41,6 +43,11 @@ class Place:
     def device(self):
         """The upper end of its link; the lower one is eth0."""
         return f"{'p' if self.kind == 'host' else 'd'}{self.number}"
+
+    @property
+    def link(self):
+        """What its link upwards is like, as Lab.shape() takes it."""
+        return self.rate, self.delay, self.loss, self.queue
 
     @property
     def path(self):
