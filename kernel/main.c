@@ -6,6 +6,7 @@
 #include <linux/module.h>
 #include "host/convert.h"
 #include "host/counts.h"
+#include "host/membership.h"
 #include "netlink/nl_family.h"
 #include "core/netns.h"
 #include "node/node_group.h"
@@ -40,9 +41,12 @@ static int __init netinc_init(void)
 	err = netinc_convert_init();	/* host side: conversion */
 	if (err)
 		goto err_fold;
-	err = netinc_counts_init();	/* host side: exchange of counts */
+	err = netinc_membership_init();	/* host side: IP multicast groups */
 	if (err)
 		goto err_convert;
+	err = netinc_counts_init();	/* host side: exchange of counts */
+	if (err)
+		goto err_membership;
 	err = netinc_net_init();	/* state of every netns */
 	if (err)
 		goto err_counts;
@@ -66,6 +70,8 @@ err_net:
 	netinc_net_fini();
 err_counts:
 	netinc_counts_fini();
+err_membership:
+	netinc_membership_fini();
 err_convert:
 	netinc_convert_fini();
 err_fold:
@@ -83,6 +89,7 @@ static void __exit netinc_exit(void)
 	netinc_node_fini();
 	netinc_net_fini();
 	netinc_counts_fini();	/* a worker may have had the last reference to a rank */
+	netinc_membership_fini();
 	/*
 	 * Groups, ranks and nodes are freed by RCU callbacks of this module. Ports of nodes are
 	 * freed by a callback that another one has asked for: net_exit_batch() has waited for that.

@@ -13,7 +13,6 @@
 #define NACK_RANGES		16	/* per child and buffer received */
 /* microseconds: queues of a busy host may hold a packet back as long */
 #define MIN_PAUSE		1000
-#define RESULTS_PER_PROBE	32
 
 /* How long what was sent again may be under way before it is sent once more. */
 static u64 repeat_pause(const struct netinc_agg *agg, u32 child)
@@ -195,8 +194,8 @@ static void resend_results(struct netinc_agg *agg, u32 child, u64 q, const struc
 	u32 bits = be16_to_cpu(probe->bits), sent = 0, i;
 	struct netinc_slot *slot;
 
-	for (i = 0; i < max_t(u32, bits, 1) && i < 2 * agg->window && sent < RESULTS_PER_PROBE;
-	     i++) {
+	bits = min(bits, 2 * agg->window);
+	for (i = 0; i < max(bits, 1u) && sent < NETINC_RESULTS_PER_PROBE; i++) {
 		if (bits && netinc_bit(probe->bitmap, i))
 			continue;
 		slot = netinc_agg_slot(agg, q + i);

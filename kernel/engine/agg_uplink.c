@@ -71,6 +71,14 @@ static int take_one_result(struct netinc_agg *agg, u64 q, const struct netinc_pk
 	if (!replace_partial(agg, slot, pkt, pay))
 		return -INC_C_DROP_MEMORY;
 	netinc_count(agg->counters, INC_C_RESULTS);
+	/* of what was sent twice nobody knows which one this is the result of */
+	if (!slot->again) {
+		agg->up_trip = (u32)max_t(u64, now - slot->sent, 1);
+		if ((s64)(slot->sent - agg->up_sent) > 0)
+			agg->up_sent = slot->sent;
+	}
+	if ((s64)(q + 1 - agg->up_high) > 0)
+		agg->up_high = q + 1;
 	netinc_agg_done(agg, slot, now);
 	return 0;
 }
@@ -113,22 +121,38 @@ static bool take_parts(struct netinc_agg *agg, const struct netinc_slot *slot)
 	return true;
 }
 
-void netinc_agg_repeat_up(struct netinc_agg *agg, u64 q, u32 n, const __be32 *have, u64 before,
-			  u64 now)
+/* Has the partial of @slot, block @q + @i, gone long ago, and the parent not got it? */
+static bool may_repeat(const struct netinc_slot *slot, u64 q, u32 i, const struct netinc_repeat *r)
+{
+	u64 before = slot->again ? r->again : r->before;
+
+	return slot->q == q + i && slot->state == NETINC_SLOT_UP &&
+	       (s64)(slot->sent - before) <= 0 && !(r->have && netinc_bit(r->have, i));
+}
+
+u32 netinc_agg_repeat_up(struct netinc_agg *agg, u64 q, u32 n, const struct netinc_repeat *r,
+			 u64 now)
 {
 	struct netinc_slot *slot;
-	u32 i;
+	u32 lost = 0, i;
 
 	n = min(n, 2 * agg->window);
 	for (i = 0; i < n && netinc_agg_take_work(agg, 1); i++) {
 		slot = netinc_agg_slot(agg, q + i);
-		if (slot->q != q + i || slot->state != NETINC_SLOT_UP ||
-		    (s64)(slot->sent - before) > 0 || (have && netinc_bit(have, i)))
+		if (!may_repeat(slot, q, i, r))
 			continue;
 		if (!take_parts(agg, slot))
-			return;
+			break;
+		lost += !slot->again;
 		slot->sent = now;
-		slot->lost_above = true;
+		slot->again = true;
+		slot->lost_above |= r->slow;
 		netinc_agg_send_up(agg, slot, true);
 	}
+	return lost;
+}
+
+bool netinc_agg_overtaken(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 slack)
+{
+	return slot->state == NETINC_SLOT_UP && (s64)(agg->up_sent - slot->sent) > (s64)slack;
 }

@@ -12,62 +12,6 @@
 #define MERGED_FLAGS	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_LEAVE | \
 			 INC_F_CE | INC_F_ECE | INC_F_PARTIAL | INC_F_ZERO)
 
-size_t netinc_agg_bytes(u32 children, u32 inputs, u32 window)
-{
-	size_t set = netinc_bits_longs(children) * sizeof(long);
-	size_t slot = sizeof(struct netinc_slot) + inputs * sizeof(struct netinc_pay) + 2 * set;
-
-	return 2 * window * slot + children * sizeof(struct netinc_child) + set +
-	       inputs * (sizeof(struct netinc_pay) + sizeof(struct netinc_operand) +
-			 sizeof(struct netinc_part));
-}
-
-/* Each child has one part, and all of them are one. */
-static void init_parts(struct netinc_agg *agg)
-{
-	u32 i;
-
-	for (i = 0; i < agg->children; i++) {
-		agg->child[i].parts = 1;
-		agg->operand[i] = (struct netinc_operand){ .input = i, .weight = 1 };
-	}
-	agg->nparts = 1;
-	agg->part[0] = netinc_agg_part(agg, NETINC_WHOLE);
-}
-
-void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 inputs, u32 window)
-{
-	u32 longs = netinc_bits_longs(children), slots = 2 * window, i;
-	unsigned long *have, *contributors;
-	struct netinc_pay *in;
-
-	agg->children = children;
-	agg->inputs = inputs;
-	agg->window = window;
-	agg->root = true;
-	agg->up_waits_for = NETINC_NO_RANK;
-	agg->watch.child = NETINC_NO_RANK;
-	agg->slots = mem;
-	agg->child = (void *)(agg->slots + slots);
-	in = (void *)(agg->child + children);
-	have = (void *)(in + (size_t)slots * inputs);
-	contributors = have + (size_t)slots * longs;
-	for (i = 0; i < children; i++) {
-		agg->child[i].number = i;
-		agg->child[i].waits_for = NETINC_NO_RANK;
-	}
-	for (i = 0; i < slots; i++) {
-		agg->slots[i].in = in + (size_t)i * inputs;
-		agg->slots[i].have = have + (size_t)i * longs;
-		agg->slots[i].contributors = contributors + (size_t)i * longs;
-	}
-	agg->contributors = contributors + (size_t)slots * longs;
-	agg->made = (void *)(agg->contributors + longs);
-	agg->operand = (void *)(agg->made + inputs);
-	agg->part = (void *)(agg->operand + inputs);
-	init_parts(agg);
-}
-
 static void release_payload(struct netinc_agg *agg, struct netinc_pay *pay)
 {
 	if (pay->obj)
@@ -115,6 +59,7 @@ static void slot_reset(struct netinc_agg *agg, struct netinc_slot *slot, u64 q)
 {
 	clear_slot(agg, slot);
 	release_payload(agg, &slot->result);
+	slot->again = false;
 	slot->lost_above = false;
 	slot->q = q;
 	slot->state = NETINC_SLOT_FILLING;
@@ -141,6 +86,9 @@ void netinc_agg_start(struct netinc_agg *agg, u64 start)
 	while (!netinc_agg_mine(agg, agg->una))
 		agg->una++;
 	agg->top = agg->una;
+	agg->up_sent = 0;
+	agg->up_high = start;
+	agg->up_trip = 0;
 	agg->closed = false;
 }
 
@@ -361,6 +309,7 @@ bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 n
 		return true;
 	}
 	slot->state = NETINC_SLOT_UP;
+	slot->asked = 0;
 	slot->sent = now;
 	netinc_agg_send_up(agg, slot, false);
 	return true;

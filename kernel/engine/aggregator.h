@@ -43,7 +43,10 @@ enum netinc_slot_state {
 struct netinc_slot {
 	u64 q;			/* the block it stands for */
 	/* times of contributions that are counted; `since` is valid if there is one */
-	u64 since;		/* time of the first contribution */
+	union {
+		u64 since;	/* FILLING: time of the first contribution */
+		u64 asked;	/* UP: time at which the result was asked for last, 0: never */
+	};
 	u64 last;		/* time of the last one */
 	u64 others;		/* time of the last one of another child than last_child */
 	u64 sent;		/* time at which the result (DONE) or partial (UP) was sent last */
@@ -70,7 +73,8 @@ struct netinc_slot {
 	u16 len;		/* payload of the result, bytes */
 	/* times as long as an element an accumulator is, 1..8; of what is not folded 1 */
 	u8 wider;
-	/* UP: the partial, or the result, has been lost on a link above: children slow down */
+	/* UP: the partial has been sent again; and children are to slow down for that */
+	bool again;
 	bool lost_above;
 	bool parted;		/* UP: the partial is in several parts, which are in `in` */
 	u32 missing;		/* children that have not contributed, or not all of their parts */
@@ -165,6 +169,9 @@ struct netinc_part {
 	u16 to;
 };
 
+/* Results that a PROBE is answered with at most. */
+#define NETINC_RESULTS_PER_PROBE	32u
+
 /* The number of a part: not one of several, but all that there is. */
 #define NETINC_WHOLE	0xffffffffu
 
@@ -234,6 +241,14 @@ struct netinc_agg {
 	bool root;		/* no parent above */
 	/* with a parent: what all headers of contributions to it say */
 	struct netinc_pkt up_header;
+	/*
+	 * with a parent: the latest time at which a partial went up for the first time whose result
+	 * has come, 0: none has in this epoch; one past the highest block with a result; and the
+	 * microseconds that the last one took which had gone up once, 0: it has been noted
+	 */
+	u64 up_sent;
+	u64 up_high;
+	u32 up_trip;
 	/* rank that the parent waits for, as its STATUS says, NETINC_NO_RANK: none */
 	u32 up_waits_for;
 	u16 block;		/* bytes of payload of a full block; set before an epoch begins */
@@ -355,12 +370,21 @@ int netinc_agg_result(struct netinc_agg *agg, const struct netinc_pkt *pkt,
  */
 int netinc_agg_disagree(struct netinc_agg *agg, u32 child, u64 q, enum inc_err_code code,
 			u32 opseq, u32 newest, u64 now);
+/* Partials that go again. */
+struct netinc_repeat {
+	const __be32 *have;	/* bit i: the parent has that of block q + i; NULL: it has none */
+	u64 before;		/* those that were sent before that time, */
+	u64 again;		/* if not for the first time before this one */
+	bool slow;		/* children are to slow down for that */
+};
+
 /*
- * Partials of blocks [q, q + n) that were sent to the parent before @before go again; but not those
- * whose bit in @have is set, which the parent has. @have: NULL: it has none of them.
+ * Of blocks [q, q + n) they go to the parent. Returns how many of them go again for the first time.
  */
-void netinc_agg_repeat_up(struct netinc_agg *agg, u64 q, u32 n, const __be32 *have, u64 before,
-			  u64 now);
+u32 netinc_agg_repeat_up(struct netinc_agg *agg, u64 q, u32 n, const struct netinc_repeat *r,
+			 u64 now);
+/* Has a partial gone up, @slack before one whose result has come, and this one's not? */
+bool netinc_agg_overtaken(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 slack);
 /*
  * PROBE of a child: answers with STATUS and the results that it lacks. False: too much for one
  * buffer.

@@ -12,6 +12,7 @@
  *  ep_state.c    state, JOIN, ABORT, errors
  *  ep_move.c     the way to another node
  *  ep_home.c     the way back to where the group formed
+ *  ep_timer.c    what is repeated, how often, and when a node is given up
  *
  *  CLOSED --connect--> JOINING --WAIT--> WAITING -READY-> READY -ERROR-> RESYNC -READY-> READY
  *                         \-----------READY-------------/ | | \--node lost, MOVE--> RESYNC
@@ -231,6 +232,7 @@ struct netinc_ep {
 	/* time of it, or of the first ABORT, until it has been got over; 0: none */
 	u64 error_since;
 	struct netinc_cc cc;
+	u64 pace_at;		/* time at which more of what cwnd lets out may go, 0: none waits */
 
 	/* joining: time of the first REFUSE since the last WAIT, READY or move, 0: none */
 	u64 busy_since;
@@ -341,6 +343,7 @@ struct netinc_ep {
 		bool joined;		/* it has */
 		/* number of the call that has come there last, 0: none has in this epoch */
 		u32 call;
+		u64 answered;	/* time when one was answered last */
 	} multicast;
 
 	/* looks at blocks that the received buffer at hand may still cost, see rule 14 */
@@ -504,8 +507,24 @@ int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const 
 void netinc_ep_cancel(struct netinc_ep *ep, u64 now);
 /* After the last header of a received packet of the root of @tree. */
 void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now);
+
+/* ep_timer.c */
+/* It has never been a member: a node may be busy, or be there a little later. */
+static inline bool netinc_ep_is_new(const struct netinc_ep *ep)
+{
+	return !ep->lineage && !ep->cfg.prev.lineage;
+}
+
+/* The time for which a rank asks that gets no answer. */
+u64 netinc_ep_join_patience(const struct netinc_ep *ep);
+/*
+ * Until JOIN is repeated, as WAIT says. A node may lie: neither is it asked all the time, nor so
+ * rarely that its death goes unnoticed.
+ */
+u64 netinc_ep_clamp_pause(const struct netinc_ep *ep, u32 pause);
 /* Does what is due and returns when to call again, 0: not at all. */
 u64 netinc_ep_timer(struct netinc_ep *ep, u64 now);
+
 /* ep_state.c */
 /*
  * Tell the others that this rank cannot go on (@code); from CLOSE on nothing is answered any more.

@@ -9,7 +9,8 @@
  * rank asks its own node, now and then, whether all ranks could come: JOIN for the move that would
  * lead there, of which the nodes make a group that does not begin. When all have asked, the nodes
  * say so. Then rank 0 says at which block the group returns: the first that it has not contributed,
- * which is complete nowhere. Who has all results before it goes.
+ * which is complete nowhere. It goes when all blocks before that are complete where it is; who has
+ * all results before it follows.
  */
 #include "endpoint.h"
 
@@ -53,10 +54,19 @@ static void begin_return(struct netinc_ep *ep, u32 move, u64 now)
 	netinc_ep_start_move(ep, move, mover, now);
 }
 
+/*
+ * The block that it has to wait for here. Rank 0, which goes first, waits for what it has from
+ * elsewhere as well: who lacks that needs its contribution.
+ */
+static u64 first_to_come(const struct netinc_ep *ep)
+{
+	return ep->cfg.rank ? netinc_ep_next(ep) : ep->una;
+}
+
 void netinc_ep_follow_recall(struct netinc_ep *ep, u64 now)
 {
 	if (ep->recall.move && netinc_ep_is_member(ep) && !ep->failing &&
-	    (s64)(netinc_ep_next(ep) - ep->recall.block) >= 0)
+	    (s64)(first_to_come(ep) - ep->recall.block) >= 0)
 		begin_return(ep, ep->recall.move, now);
 }
 

@@ -8,16 +8,26 @@
 
 /* from one answer to what the rank knows already to the next */
 #define ANSWER_PAUSE	(10 * NETINC_MS)
+/* from one answer to a new call to the next: all ranks answer, whoever has called */
+#define NEWS_PAUSE	(1 * NETINC_MS)
 
+static bool may_answer(const struct netinc_ep *ep, bool news, u64 now)
+{
+	return news ? now - ep->multicast.answered >= NEWS_PAUSE :
+		      now - ep->tree[0].asked >= ANSWER_PAUSE;
+}
+
+/* What is not answered is said with the next PROBE all the same. */
 static void answer_call(struct netinc_ep *ep, u32 call, u64 now)
 {
 	bool news = call && call != ep->multicast.call;
 
 	if (call)
 		ep->multicast.call = call;
-	if ((news || now - ep->tree[0].asked >= ANSWER_PAUSE) &&
-	    netinc_ep_take_work(ep, (u32)(ep->snd - ep->una)))
-		netinc_ep_probe(ep, 0, now);
+	if (!may_answer(ep, news, now) || !netinc_ep_take_work(ep, (u32)(ep->snd - ep->una)))
+		return;
+	ep->multicast.answered = now;
+	netinc_ep_probe(ep, 0, now);
 }
 
 int netinc_ep_multicast(struct netinc_ep *ep, const struct netinc_pkt *pkt,

@@ -11,6 +11,8 @@
 #define LOOKS_RESENT	16u
 /* bytes of a result that is ZERO, which are written without having come, for each look */
 #define ZEROS_PER_LOOK	512u
+/* blocks that go out little by little between sites: as many wait for no more */
+#define LEAST_PACED	32u
 /* that results which wait for another one show that the link carries it, too */
 #define MOST_WAITS	64u
 
@@ -211,17 +213,22 @@ static u32 shared_blocks(const struct netinc_ep *ep, const struct netinc_op *op)
  * results are to come, it waits until it is worth its while, @most blocks, or a quarter of the
  * window.
  */
-static u32 sendable_blocks(const struct netinc_ep *ep, u64 left, u32 most)
+static u32 sendable_blocks(struct netinc_ep *ep, u64 left, u32 most, u64 now)
 {
 	u32 window = min(ep->cc.cwnd, ep->settings.window), all = (u32)(ep->snd - ep->una),
-	    out = all - ep->early, n;
+	    out = all - ep->early, paced = netinc_cc_may_send(&ep->cc, now), n;
 
 	if (ep->failing || out >= window || !ep->spread_out)
 		return 0;
 	n = min(window - out, ep->settings.window - all);
 	if (out && n < min_t(u64, left, min(most, window / 4)))
 		return 0;
-	return min_t(u64, left, n);
+	n = min_t(u64, left, n);
+	if (paced < min(min(n, most), LEAST_PACED)) {
+		ep->pace_at = netinc_cc_more_at(&ep->cc, now);
+		return 0;
+	}
+	return min(n, paced);
 }
 
 /* A step from one operation to the next costs a look, too; who has begun to go gets there. */
@@ -340,6 +347,7 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 	struct netinc_op *op;
 	u64 left;
 
+	ep->pace_at = 0;
 	if (!netinc_ep_is_member(ep))
 		return;
 	while ((s64)(pump_end(ep) - ep->snd) > 0) {
@@ -352,7 +360,7 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 			left = pump_end(ep) - ep->snd;
 			most = shared_blocks(ep, op);
 		}
-		n = more ?: sendable_blocks(ep, left, most);
+		n = more ?: sendable_blocks(ep, left, most, now);
 		if (!n)
 			return;
 		awaken_tree(ep, netinc_ep_tree_of(ep, ep->snd), now);
@@ -363,6 +371,7 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 		ep->snd += sent;
 		netinc_assert(ep->snd - ep->una <= ep->settings.window);
 		ep->counters[INC_C_CONTRIBS_SENT] += sent;
+		netinc_cc_count_sent(&ep->cc, sent, now);
 		find_snd_op(ep);
 		n = min(n, most);
 		more = ep->snd_op != op && n > sent ? n - sent : 0;
@@ -405,6 +414,7 @@ void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 ag
 		sent = send_run(ep, op, b, run, ep->cfg.super_packet, INC_F_RETRANS, now);
 		ep->counters[INC_C_CONTRIBS_RESENT] += sent;
 		ep->tree[netinc_ep_tree_of(ep, b)].resent |= sent;
+		netinc_cc_count_lost(&ep->cc, sent);
 		if (netinc_cc_lost(&ep->cc, now))
 			netinc_count(ep->counters, INC_C_CWND_CUTS);
 		ep->work_left -= min(ep->work_left, sent * LOOKS_RESENT);
@@ -489,7 +499,7 @@ static int accept_result(struct netinc_ep *ep, struct netinc_op *op, u64 b,
 
 static void mark_received(struct netinc_ep *ep, struct netinc_ep_tree *w, u64 b, u64 now)
 {
-	u32 i = netinc_ep_ring(ep, b), before = (u32)ep->una;
+	u32 i = netinc_ep_ring(ep, b);
 
 	if (!netinc_bits_get(ep->again, i))
 		netinc_cc_result_rtt(&ep->cc, (u32)now - ep->sent_at[i]);
@@ -505,7 +515,7 @@ static void mark_received(struct netinc_ep *ep, struct netinc_ep_tree *w, u64 b,
 	}
 	if ((s64)(b + 1 - w->high) > 0)
 		w->high = b + 1;
-	netinc_cc_acked(&ep->cc, (u32)ep->una - before);
+	netinc_cc_acked(&ep->cc, 1);
 	w->progress = now;
 	w->quiet = 0;
 }

@@ -284,6 +284,11 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt,
 		      const struct inc_join *join, const struct netinc_peer *peer, u64 now,
 		      u64 *detail);
 
+/* group_epoch.c: an epoch begins */
+/* With this cookie @child, as it is known on the wire, proves that it is a member of @epoch. */
+u64 netinc_group_member_cookie(const struct netinc_group *g, u32 epoch, u32 child);
+/* All JOINs are in: a new epoch, from the lowest block that anybody lacks. */
+void netinc_group_begin_epoch(struct netinc_group *g, u64 now);
 /* READY of the parent: the epoch begins here, too. 0 or a negative counter. */
 int netinc_group_ready(struct netinc_group *g, const struct netinc_pkt *pkt,
 		       const struct inc_ready *ready, u64 now);
@@ -477,6 +482,8 @@ void netinc_uplink_begin(struct netinc_group *g, const struct netinc_pkt *pkt,
 			 const struct inc_ready *ready, u64 now);
 /* A child misses a result: has it been lost above? */
 void netinc_uplink_poke(struct netinc_group *g, u64 now);
+/* So many results have come from the parent: are others missing? */
+void netinc_uplink_results(struct netinc_group *g, u32 blocks, u64 now);
 /* What every packet from the parent must pass. 0 or a negative counter, which has been counted. */
 int netinc_uplink_check(struct netinc_group *g, const struct netinc_pkt *pkt, u64 now);
 /*

@@ -135,6 +135,7 @@ int netinc_group_from_parent(struct netinc_group *g, const struct netinc_pkt *pk
 int netinc_group_result(struct netinc_group *g, const struct netinc_pkt *pkt,
 			const struct netinc_pay *pay, u64 now)
 {
+	u64 before = g->counters[INC_C_RESULTS];
 	int err = netinc_uplink_check(g, pkt, now);
 
 	if (err)
@@ -144,6 +145,7 @@ int netinc_group_result(struct netinc_group *g, const struct netinc_pkt *pkt,
 		return -INC_C_DROP_MALFORMED;
 	}
 	err = netinc_agg_result(&g->agg, pkt, pay, now);
+	netinc_uplink_results(g, (u32)(g->counters[INC_C_RESULTS] - before), now);
 	netinc_end_if_left(g, now);
 	return err;
 }

@@ -24,6 +24,8 @@
 #define JOIN_FITS	448u
 /* idle nodes PROBE so often, per dead limit */
 #define IDLE_PROBES	4
+/* a PROBE whose answer has not come by then says nothing of the way */
+#define TIMED_MAX	(1000 * NETINC_MS)
 /* microseconds that a contribution may spend in a queue, sent and not seen yet */
 #define STATUS_SLACK	2000u
 
@@ -262,16 +264,49 @@ void netinc_uplink_done(struct netinc_group *g, u64 now)
 	g->ops->send_up(g, &pkt, &body, sizeof(body));
 }
 
-/* Which of the blocks that have gone up have their results here. */
-static u32 result_bits(const struct netinc_agg *agg, __be32 *map)
+/*
+ * Is the result of block @q missing though it is due, or though results of what has gone up later
+ * are here, and has it not been asked for within a round trip?
+ */
+static bool result_missing(const struct netinc_group *g, const struct netinc_slot *slot, u64 q,
+			   u64 now)
 {
-	u32 n = (u32)min_t(u64, agg->top - agg->una, agg->window), i;
-	const struct netinc_slot *slot;
+	const struct netinc_uplink *up = &g->up;
+	u32 trip = max(up->cc.srtt + up->cc.srtt / 4, PROBE_MIN);
+
+	if (slot->q != q || slot->state != NETINC_SLOT_UP)
+		return false;
+	/* it may be another child's contribution that is lost, far away */
+	if (now - slot->asked < max_t(u64, trip, (now - slot->sent) / 4))
+		return false;
+	return (s64)(up->due - q) > 0 ||
+	       netinc_agg_overtaken(&g->agg, slot, max(up->down.slack, STATUS_SLACK));
+}
+
+static u32 blocks_above(const struct netinc_agg *agg)
+{
+	return (u32)min_t(u64, agg->top - agg->una, agg->window);
+}
+
+/*
+ * Which of the blocks that have gone up have their results here; or, if some are @lost, which of
+ * them are not asked for.
+ */
+static u32 result_bits(struct netinc_group *g, bool lost, __be32 *map, u64 now)
+{
+	u32 n = blocks_above(&g->agg), asked = 0, i;
+	struct netinc_slot *slot;
+	u64 q;
 
 	for (i = 0; i < n; i++) {
-		slot = netinc_agg_slot(agg, agg->una + i);
-		if (slot->q == agg->una + i && slot->state == NETINC_SLOT_DONE)
+		q = g->agg.una + i;
+		slot = netinc_agg_slot(&g->agg, q);
+		if (lost && asked < NETINC_RESULTS_PER_PROBE && result_missing(g, slot, q, now)) {
+			slot->asked = now;
+			asked++;
+		} else if (lost || (slot->q == q && slot->state == NETINC_SLOT_DONE)) {
 			netinc_bit_set(map, i);
+		}
 	}
 	return round_up(n, 32u);
 }
@@ -287,7 +322,7 @@ static void send_probe(struct netinc_group *g, bool lost, u64 now)
 	struct netinc_pkt pkt;
 	u32 bits, len;
 
-	bits = g->agg.top == g->agg.una ? 0 : result_bits(&g->agg, m.map);
+	bits = g->agg.top == g->agg.una ? 0 : result_bits(g, lost, m.map, now);
 	m.probe.srtt = cpu_to_be32(g->up.cc.srtt);
 	m.probe.bits = cpu_to_be16(bits);
 	m.probe.slack = cpu_to_be16(netinc_reorder_pack(&g->up.down));
@@ -298,6 +333,9 @@ static void send_probe(struct netinc_group *g, bool lost, u64 now)
 	pkt.tstamp = (u32)now;
 	g->up.probed = now;
 	g->up.answered = false;
+	/* one at a time: of several that are out an answer would be the last one's */
+	if (!g->up.timed || now - g->up.timed >= TIMED_MAX)
+		g->up.timed = now;
 	note_asked(g, now);
 	netinc_count(g->counters, INC_C_PROBES);
 	len = sizeof(m.probe) + bits / 8;
@@ -338,6 +376,7 @@ void netinc_uplink_begin(struct netinc_group *g, const struct netinc_pkt *pkt,
 	up->due = g->agg.start;
 	up->slack = NETINC_SLACK_FIRST;
 	up->down = (struct netinc_reorder){ .slack = NETINC_SLACK_FIRST };
+	netinc_cc_start(&up->cc, g->agg.window, 1);
 	keep_abort(g, now);
 	up->heard = now;
 	up->unanswered = 0;
@@ -378,6 +417,35 @@ void netinc_uplink_poke(struct netinc_group *g, u64 now)
 	if (slot->q == g->agg.una && slot->state == NETINC_SLOT_UP &&
 	    now - slot->sent >= netinc_cc_pto(&up->cc))
 		send_probe(g, up_result_lost(g, now), now);
+}
+
+/* Is a result missing that is to be asked for? */
+static bool has_hole(const struct netinc_group *g, u64 now)
+{
+	u32 n = blocks_above(&g->agg), i;
+	u64 q = g->agg.una;
+
+	for (i = 0; i < n; i++)
+		if (result_missing(g, netinc_agg_slot(&g->agg, q + i), q + i, now))
+			return true;
+	return false;
+}
+
+void netinc_uplink_results(struct netinc_group *g, u32 blocks, u64 now)
+{
+	struct netinc_uplink *up = &g->up;
+
+	netinc_cc_count_seen(&up->cc, blocks);
+	if (g->agg.up_trip)
+		netinc_cc_result_rtt(&up->cc, g->agg.up_trip);
+	g->agg.up_trip = 0;
+	if (!netinc_uplink_in_use(up) || (s64)(g->agg.up_high - g->agg.una) <= 0 ||
+	    now - up->looked < max(up->cc.srtt / 16, PROBE_MIN) ||
+	    !netinc_agg_take_work(&g->agg, blocks_above(&g->agg)))
+		return;
+	up->looked = now;
+	if (has_hole(g, now))
+		send_probe(g, true, now);
 }
 
 /* A parent gets one answer for each buffer of packets that make us ask, or leave, at once. */
@@ -505,12 +573,21 @@ static int up_refuse(struct netinc_group *g, const struct netinc_pkt *pkt,
 	return 0;
 }
 
+/* Partials of blocks [q, q + n) go again. @r: `slow` is found here. */
+static void repeat_lost(struct netinc_group *g, u64 q, u32 n, struct netinc_repeat r, u64 now)
+{
+	r.slow = !netinc_cc_by_chance(&g->up.cc);
+	netinc_cc_count_lost(&g->up.cc, netinc_agg_repeat_up(&g->agg, q, n, &r, now));
+}
+
 static int up_status(struct netinc_group *g, const struct netinc_pkt *pkt,
 		     const struct inc_status *st, u64 now)
 {
-	u32 bits = be16_to_cpu(st->bits), before;
 	struct netinc_uplink *up = &g->up;
-	u64 q = netinc_extend(g->agg.una, pkt->psn);
+	u32 bits = be16_to_cpu(st->bits);
+	u64 q = netinc_extend(g->agg.una, pkt->psn), asked = now - ((u32)now - pkt->tstamp);
+	u64 before = asked - max3(up->cc.srtt / 4, STATUS_SLACK, up->slack);
+	struct netinc_repeat r = { .have = st->bitmap, .before = before, .again = before };
 
 	if (sizeof(*st) + bits / 8 > pkt->len || bits % 32 || !netinc_stamp_ok(pkt, now))
 		return -INC_C_DROP_MALFORMED;
@@ -519,17 +596,17 @@ static int up_status(struct netinc_group *g, const struct netinc_pkt *pkt,
 	netinc_count(g->counters, INC_C_STATUSES);
 	up->rebind_asked = false;
 	/* a late copy says nothing of the way, nor that the last PROBE has come */
-	if (!up->answered && pkt->tstamp == (u32)up->probed) {
+	if (up->timed && pkt->tstamp == (u32)up->timed) {
 		netinc_cc_rtt(&up->cc, (u32)now - pkt->tstamp);
-		up->answered = true;
+		up->timed = 0;
 	}
+	if (pkt->tstamp == (u32)up->probed)
+		up->answered = true;
 	g->agg.up_waits_for = be32_to_cpu(st->waiting);
 	up->slack = netinc_reorder_unpack(be16_to_cpu(st->slack));
 	if ((s64)(q - up->due) > 0 && q - g->agg.una <= 2 * g->agg.window)
 		up->due = q;
-	before = max3(up->cc.srtt / 4, STATUS_SLACK, up->slack);
-	netinc_agg_repeat_up(&g->agg, q, bits, st->bitmap,
-			     now - (u64)((u32)now - pkt->tstamp) - before, now);
+	repeat_lost(g, q, bits, r, now);
 	if (up_result_lost(g, now) && now - up->probed >= max(up->cc.srtt, PROBE_MIN))
 		send_probe(g, true, now);
 	return 0;
@@ -537,13 +614,15 @@ static int up_status(struct netinc_group *g, const struct netinc_pkt *pkt,
 
 static int up_nack(struct netinc_group *g, const struct netinc_pkt *pkt, u64 now)
 {
-	u32 flight = max3(g->up.cc.srtt - g->up.cc.srtt / 4, STATUS_SLACK, g->up.slack);
+	u32 srtt = g->up.cc.srtt, slack = max(STATUS_SLACK, g->up.slack);
+	/* what has gone again is on its way for half a round trip, and so is NACK */
+	struct netinc_repeat r = { .before = now - max(srtt - srtt / 4, slack),
+				   .again = now - max(srtt, slack) };
 
 	if (!netinc_uplink_in_use(&g->up))
 		return -INC_C_DROP_STATE;
 	netinc_count(g->counters, INC_C_NACKS);
-	netinc_agg_repeat_up(&g->agg, netinc_extend(g->agg.una, pkt->psn), pkt->span, NULL,
-			     now - flight, now);
+	repeat_lost(g, netinc_extend(g->agg.una, pkt->psn), pkt->span, r, now);
 	return 0;
 }
 

@@ -66,11 +66,15 @@ struct netinc_uplink {
 	u32 missing;		/* lowest rank that has not come, NETINC_NO_RANK: none */
 	u64 probed;		/* time of the last PROBE, 0: none in this epoch */
 	bool answered;		/* STATUS has come since */
+	/* time of the PROBE that tells the round trip when its answer comes, 0: there is none */
+	u64 timed;
+	u64 looked;		/* time at which holes in results were looked for last, 0: never */
 	/* all blocks before this one are complete, as a STATUS says; only grows in an epoch */
 	u64 due;
 	u32 slack;		/* microseconds: reordering on our way to it, as STATUS says */
 	struct netinc_reorder down;	/* how much packets are reordered on its way to us */
-	struct netinc_cc cc;	/* estimate of the round trip; nothing else of it is used */
+	/* estimates of the round trip and of what is lost; there is no window */
+	struct netinc_cc cc;
 	/* what ABORT says until the error comes down, code INC_ERR_NONE: nothing */
 	struct netinc_error abort;
 	/* times of the first ABORT and of the last one, valid with `abort` */

@@ -4,11 +4,17 @@
  * the node uses, and leaves it. IP does that for sockets, in process context and with rtnl: each
  * rank that is in a group has a socket of its own for it, which gets nothing, as it has no port.
  * What is sent to the group comes by the hooks like everything else.
+ *
+ * Who has many ranks has as much work of that kind, which waits for rtnl: it has a workqueue of its
+ * own. On one of the system's it would keep others' work from being done, also such that the holder
+ * of rtnl waits for.
  */
 #include <linux/net.h>
 #include <net/sock.h>
 #include "host/membership.h"
 #include "host/rank.h"
+
+static struct workqueue_struct *membership_wq;
 
 static __be32 wanted_group(const struct netinc_rank *rank)
 {
@@ -24,6 +30,7 @@ bool netinc_membership_changed(const struct netinc_rank *rank)
 {
 	__be32 wanted;
 
+	lockdep_assert_held(&rank->lock);
 	/* most ranks have never been told of one */
 	if (likely(!rank->ep.multicast.incarnation && !rank->membership.group))
 		return false;
@@ -35,6 +42,7 @@ bool netinc_membership_has(const struct netinc_rank *rank, const u8 *addr)
 {
 	__be32 wanted = wanted_group(rank);
 
+	lockdep_assert_held(&rank->lock);
 	return wanted && rank->ep.multicast.joined && !memcmp(&wanted, addr, sizeof(wanted));
 }
 
@@ -94,13 +102,30 @@ static void membership_work(struct work_struct *work)
 	netinc_rank_unlock(rank);
 }
 
-void netinc_membership_init(struct netinc_rank *rank)
+void netinc_membership_init_rank(struct netinc_rank *rank)
 {
 	INIT_WORK(&rank->membership.work, membership_work);
 }
 
-void netinc_membership_fini(struct netinc_rank *rank)
+void netinc_membership_update(struct netinc_rank *rank)
+{
+	queue_work(membership_wq, &rank->membership.work);
+}
+
+void netinc_membership_fini_rank(struct netinc_rank *rank)
 {
 	cancel_work_sync(&rank->membership.work);
 	leave_group(&rank->membership);
+}
+
+int netinc_membership_init(void)
+{
+	/* one at a time: more would only wait for rtnl */
+	membership_wq = alloc_workqueue("inc-multicast", WQ_UNBOUND, 1);
+	return membership_wq ? 0 : -ENOMEM;
+}
+
+void netinc_membership_fini(void)
+{
+	destroy_workqueue(membership_wq);
 }

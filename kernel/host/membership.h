@@ -20,12 +20,17 @@ struct netinc_membership {
 	struct socket *sock;		/* which is in the group; the work's, NULL: there is none */
 };
 
-void netinc_membership_init(struct netinc_rank *rank);
+void netinc_membership_init_rank(struct netinc_rank *rank);
 /* The rank is dead: it is in none from now on. May sleep. */
-void netinc_membership_fini(struct netinc_rank *rank);
-/* Is it not what the engine says? Then the work is to run. With the rank's lock. */
+void netinc_membership_fini_rank(struct netinc_rank *rank);
+/* Is it not what the engine says? Then it is to be updated. With the rank's lock. */
 bool netinc_membership_changed(const struct netinc_rank *rank);
+/* Makes it what the engine says, some time later. */
+void netinc_membership_update(struct netinc_rank *rank);
 /* Is @addr, of IPv4, the group that the rank is in? With the rank's lock. */
 bool netinc_membership_has(const struct netinc_rank *rank, const u8 *addr);
+
+int netinc_membership_init(void);
+void netinc_membership_fini(void);
 
 #endif

@@ -127,7 +127,7 @@ void netinc_rank_unlock(struct netinc_rank *rank)
 		watch_root(rank);
 	netinc_fpu_section_end(&rank->section);
 	if (unlikely(netinc_membership_changed(rank)) && !rank->dead)
-		schedule_work(&rank->membership.work);
+		netinc_membership_update(rank);
 	if (unlikely(!is_demuxed(rank)) && !rank->dead)
 		demux_rank(rank);
 	netinc_txq_unlock(&rank->txq, rank->path.net, &rank->lock);
@@ -552,7 +552,7 @@ static void init_rank(struct netinc_rank *rank, struct netinc_net *nn, struct so
 	INIT_LIST_HEAD(&rank->completed);
 	netinc_pin_init(&rank->pin);
 	netinc_counts_init_rank(rank);
-	netinc_membership_init(rank);
+	netinc_membership_init_rank(rank);
 }
 
 /* All of a new rank that can fail, each step taken back if a later one does. */
@@ -664,7 +664,7 @@ void netinc_rank_destroy(struct netinc_rank *rank)
 	rank->dead = true;
 	netinc_rank_unlock(rank);
 	hrtimer_cancel(&rank->timer);
-	netinc_membership_fini(rank);
+	netinc_membership_fini_rank(rank);
 	netinc_retain_fini(rank);
 	netinc_net_add_counters(nn, rank->ep.counters);
 	netinc_op_request_purge(rank);

@@ -9,6 +9,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "host/retain.h"
+#include "host/payload.h"
 #include "core/events.h"
 #include "host/rank.h"
 #include "host/socket.h"
@@ -176,6 +177,8 @@ bool netinc_rank_retarget(struct netinc_ep *ep, u32 at)
 {
 	struct netinc_rank *rank = netinc_rank_of(ep);
 
+	/* with a cookie of the place that it leaves */
+	netinc_payload_flush(rank);
 	rank->path.peer = ep->plan[at];
 	rank->path.oif = netinc_rank_oif(rank, &ep->plan[at]);
 	dst_cache_reset_now(&rank->path.dst);

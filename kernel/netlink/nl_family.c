@@ -11,9 +11,9 @@
 #include <linux/netdevice.h>
 #include <linux/netlink.h>
 #include <net/genetlink.h>
-#include <net/ipv6.h>
 #include "core/nf_hooks.h"
 #include "core/events.h"
+#include "netlink/nl_addr.h"
 #include "netlink/nl_family.h"
 #include "netlink/nl_policy.h"
 #include "core/netns.h"
@@ -157,63 +157,6 @@ struct netinc_node *netinc_nl_node(struct netinc_net *nn, struct genl_info *info
 	return err ? ERR_PTR(err) : find_node(nn, tb, info->extack) ?: ERR_PTR(-ENODEV);
 }
 
-/* Addresses */
-
-static int check_ipv4(const struct netinc_peer *peer, struct netlink_ext_ack *extack)
-{
-	__be32 addr;
-
-	memcpy(&addr, peer->addr, sizeof(addr));
-	if (!ipv4_is_multicast(addr) && !ipv4_is_lbcast(addr) && !ipv4_is_zeronet(addr))
-		return 0;
-	NL_SET_ERR_MSG_FMT(extack, "%pI4: expected a unicast address", &addr);
-	return -EADDRNOTAVAIL;
-}
-
-static int check_ipv6(const struct netinc_peer *peer, struct netlink_ext_ack *extack)
-{
-	int type = ipv6_addr_type((const struct in6_addr *)peer->addr);
-
-	if (type == IPV6_ADDR_ANY || type & (IPV6_ADDR_MULTICAST | IPV6_ADDR_MAPPED)) {
-		NL_SET_ERR_MSG_FMT(extack, "%pI6c: expected a unicast address", peer->addr);
-		return -EADDRNOTAVAIL;
-	}
-	if (type & IPV6_ADDR_LINKLOCAL && !peer->ifindex) {
-		NL_SET_ERR_MSG_FMT(extack, "%pI6c: a link-local address needs its interface",
-				   peer->addr);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int check_parent_addr(const struct netinc_peer *peer, struct netlink_ext_ack *extack)
-{
-	return peer->family == AF_INET ? check_ipv4(peer, extack) : check_ipv6(peer, extack);
-}
-
-static int parse_addr(struct netinc_peer *peer, struct nlattr **tb, struct netlink_ext_ack *extack)
-{
-	const struct nlattr *addr = tb[INC_A_PARENT_ADDR], *port = tb[INC_A_PARENT_PORT];
-	u32 number = port ? nla_get_u32(port) : netinc_port;
-	int len = addr ? nla_len(addr) : 0;
-
-	if (len != 4 && len != 16) {
-		NL_SET_ERR_MSG_FMT(extack, "address of %d bytes: expected 4 (IPv4) or 16 (IPv6)",
-				   len);
-		return -EINVAL;
-	}
-	if (!number || number > U16_MAX) {
-		NL_SET_ERR_MSG_FMT(extack, "port %u: expected 1..65535", number);
-		return -ERANGE;
-	}
-	peer->family = len == 4 ? AF_INET : AF_INET6;
-	memcpy(peer->addr, nla_data(addr), len);
-	peer->udp_port = htons(number);
-	if (tb[INC_A_PARENT_IFINDEX])
-		peer->ifindex = nla_get_u32(tb[INC_A_PARENT_IFINDEX]);
-	return 0;
-}
-
 /* Limits */
 
 static int take_times(struct netinc_node_cfg *cfg, struct nlattr **tb,
@@ -316,40 +259,6 @@ static int take_sizes(struct netinc_node_cfg *cfg, struct nlattr **tb,
 	return 0;
 }
 
-static bool is_loopback_addr(const struct netinc_peer *peer)
-{
-	if (peer->family == AF_INET6)
-		return ipv6_addr_loopback((const struct in6_addr *)peer->addr);
-	return peer->addr[0] == IN_LOOPBACKNET;
-}
-
-/* It is told to ranks, to whom this box's interfaces mean nothing, nor its own addresses. */
-static int check_standby(const struct netinc_peer *peer, struct netlink_ext_ack *extack)
-{
-	int type = peer->family == AF_INET6 ? ipv6_addr_type((const struct in6_addr *)peer->addr) :
-					      0;
-
-	if (type & IPV6_ADDR_LINKLOCAL && !(type & IPV6_ADDR_MULTICAST)) {
-		NL_SET_ERR_MSG_FMT(extack, "standby %pI6c: expected no link-local address",
-				   peer->addr);
-		return -EADDRNOTAVAIL;
-	}
-	if (is_loopback_addr(peer)) {
-		if (peer->family == AF_INET6)
-			NL_SET_ERR_MSG_FMT(extack, "standby %pI6c: expected no loopback address",
-					   peer->addr);
-		else
-			NL_SET_ERR_MSG_FMT(extack, "standby %pI4: expected no loopback address",
-					   peer->addr);
-		return -EADDRNOTAVAIL;
-	}
-	if (peer->ifindex) {
-		NL_SET_ERR_MSG_FMT(extack, "standby: interface %u: expected none", peer->ifindex);
-		return -EINVAL;
-	}
-	return check_parent_addr(peer, extack);
-}
-
 /* The last of @n peers is none of those before it. */
 static int check_once(const struct netinc_peer *peers, int n, const char *what,
 		      struct netlink_ext_ack *extack)
@@ -388,9 +297,9 @@ static int take_standbys(struct netinc_node_cfg *cfg, const struct nlattr *node,
 		memset(&cfg->standby[n], 0, sizeof(cfg->standby[n]));
 		err = nla_parse_nested(tb, INC_A_PARENT_MAX, attr, NULL, extack);
 		if (!err)
-			err = parse_addr(&cfg->standby[n], tb, extack);
+			err = netinc_nl_parse_addr(&cfg->standby[n], tb, extack);
 		if (!err)
-			err = check_standby(&cfg->standby[n], extack);
+			err = netinc_nl_check_standby(&cfg->standby[n], extack);
 		n++;
 		if (!err)
 			err = check_once(cfg->standby, n, "standby", extack);
@@ -433,7 +342,7 @@ static int parse_parent(struct netinc_peer *parent, const struct nlattr *attr,
 
 	memset(parent, 0, sizeof(*parent));
 	return nla_parse_nested(nest, INC_A_PARENT_MAX, attr, NULL, extack) ?:
-		       parse_addr(parent, nest, extack);
+		       netinc_nl_parse_addr(parent, nest, extack);
 }
 
 /* An address of zeros, alone, takes the parents away. */
@@ -446,7 +355,7 @@ static int add_parent(struct netinc_node_cfg *cfg, const struct nlattr *attr,
 		      struct netlink_ext_ack *extack)
 {
 	struct netinc_peer *parent = &cfg->parent[cfg->nparents];
-	int err = parse_parent(parent, attr, extack) ?: check_parent_addr(parent, extack);
+	int err = parse_parent(parent, attr, extack) ?: netinc_nl_check_addr(parent, extack);
 
 	if (err)
 		return err;
@@ -595,6 +504,9 @@ static int add_node(struct netinc_net *nn, struct nlattr **tb, const struct neti
 
 	if (!dev && !all)
 		return -ENODEV;
+	err = netinc_nl_check_parents(nn->net, dev, cfg, extack);
+	if (err)
+		goto put;
 	err = info->attrs[INC_A_REPLACE] ? replace_node(nn, dev, cfg) :
 					   netinc_node_add(nn, dev, cfg);
 	if (err == -EEXIST)
@@ -602,6 +514,7 @@ static int add_node(struct netinc_net *nn, struct nlattr **tb, const struct neti
 				   all ? NETINC_ALL_DEVICES : dev->name);
 	else if (err == -EADDRINUSE)
 		NL_SET_ERR_MSG_FMT(extack, "UDP port %u is in use by another program", netinc_port);
+put:
 	dev_put(dev);
 	return err;
 }
@@ -640,6 +553,8 @@ static int change_node(struct netinc_net *nn, struct genl_info *info)
 	/* only requests change it, and nn->mutex is held */
 	cfg = node->cfg;
 	err = take_limits(&cfg, info->attrs[INC_A_NODE], tb, info->extack);
+	if (!err && tb[INC_A_NODE_PARENT])
+		err = netinc_nl_check_parents(nn->net, node->dev, &cfg, info->extack);
 	if (!err) {
 		netinc_node_set(node, &cfg);
 		netinc_event_node(nn->net, INC_EVENT_NODE_SET, node->ifindex);
@@ -706,9 +621,9 @@ int inc_nl_parent_set_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 	err = nla_parse_nested(tb, INC_A_PARENT_MAX, info->attrs[INC_A_PARENT], NULL, info->extack);
 	if (!err)
-		err = parse_addr(&parent, tb, info->extack);
+		err = netinc_nl_parse_addr(&parent, tb, info->extack);
 	if (!err)
-		err = check_parent_addr(&parent, info->extack);
+		err = netinc_nl_check_addr(&parent, info->extack);
 	if (!err)
 		err = check_parent_port(&parent, info->extack);
 	if (!err)

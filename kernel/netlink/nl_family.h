@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The generic netlink family "inc": nl_policy.c is its table of commands and policies, made from
- * the netlink spec; nl_family.c is the family and the changes, nl_event.c the events, nl_limits.c
- * limits, nl_tenant.c tenants, nl_dump.c and nl_group.c what can be looked at.
+ * the netlink spec; nl_family.c is the family and the changes, nl_addr.c the addresses in them,
+ * nl_event.c the events, nl_limits.c limits, nl_tenant.c tenants, nl_dump.c and nl_group.c what can
+ * be looked at.
  * No protocol logic here: it reads objects and calls their functions.
  */
 #ifndef NETINC_NETLINK_NL_FAMILY_H

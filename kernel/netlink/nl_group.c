@@ -168,14 +168,14 @@ static int put_place(struct sk_buff *skb, const struct netinc_node_group *ng, bo
 	return netinc_nl_put_parent_nest(skb, INC_A_GROUP_PARENT, &ng->up_path.peer);
 }
 
-/* Where results go, and how many hear them there. */
-static int put_hearing(struct sk_buff *skb, const struct netinc_node_group *ng)
+/* Where results go, as an address is told, and how many hear them there. */
+static int put_hearing(struct sk_buff *skb, const struct netinc_node_group *ng, bool hide)
 {
 	const struct netinc_group *g = &ng->grp;
 
 	if (ng->way == NETINC_NO_RANK || !ng->many.net)
 		return 0;
-	if (netinc_nl_put_addr(skb, INC_A_GROUP_MULTICAST, &g->cfg.multicast) ||
+	if ((!hide && netinc_nl_put_addr(skb, INC_A_GROUP_MULTICAST, &g->cfg.multicast)) ||
 	    nla_put_u32(skb, INC_A_GROUP_HEARING, g->multicast.hearing))
 		return -EMSGSIZE;
 	return 0;
@@ -203,7 +203,7 @@ static int put_group(struct sk_buff *skb, const struct netinc_node_group *ng, bo
 	    netinc_nl_put_u64(skb, INC_A_GROUP_NEXT, g->agg.una) ||
 	    netinc_nl_put_u64(skb, INC_A_GROUP_MEMORY, ng->held + ng->results))
 		return -EMSGSIZE;
-	return put_hearing(skb, ng) ?:
+	return put_hearing(skb, ng, hide) ?:
 	       put_trees(skb, g->agg.spread.trees, g->agg.tree) ?: put_waiting(skb, waiting, ms) ?:
 	       put_job(skb, g->cfg.job) ?: put_stripe(skb, g->cfg.stripe) ?: put_missing(skb, g) ?:
 	       netinc_nl_put_error_nest(skb, INC_A_GROUP_ERROR, &g->error) ?:
@@ -259,11 +259,11 @@ static int put_uid_nr(struct sk_buff *skb, const struct netinc_rank *rank)
 	return uid == (uid_t)-1 ? 0 : nla_put_u32(skb, INC_A_GROUP_UID, uid);
 }
 
-static int put_heard(struct sk_buff *skb, const struct netinc_ep *ep)
+static int put_heard(struct sk_buff *skb, const struct netinc_ep *ep, bool hide)
 {
 	const struct netinc_peer *group = netinc_ep_multicast_group(ep);
 
-	return group && ep->multicast.joined ?
+	return group && ep->multicast.joined && !hide ?
 		       netinc_nl_put_addr(skb, INC_A_GROUP_MULTICAST, group) : 0;
 }
 
@@ -296,7 +296,7 @@ static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank, bool hi
 	if (!hide && netinc_nl_put_parent_nest(skb, INC_A_GROUP_PARENT, &rank->path.peer))
 		return -EMSGSIZE;
 	return put_trees(skb, ep->spread.trees, 0) ?: put_job(skb, ep->cfg.job) ?:
-		       put_stripe(skb, ep->cfg.stripe) ?: put_heard(skb, ep) ?:
+		       put_stripe(skb, ep->cfg.stripe) ?: put_heard(skb, ep, hide) ?:
 		       put_unanswered(skb, over ? 0 : ep->tree[0].unanswered, ep->tree[0].heard) ?:
 		       put_order(skb, ep->epoch, ep->tree_order) ?:
 		       put_waiting(skb, waiting, ep->waited_ms) ?:

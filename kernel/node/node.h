@@ -4,7 +4,7 @@
  * port, `lo`, a VRF) and serves what comes by it and what is for its addresses, or it has none and
  * serves all of the network namespace. node.c has their configuration and lifetime, admit.c what
  * they do for peers that are no members yet, quota.c how many groups they take, port.c their ports,
- * edge.c the node of a host without one, node_group.c the groups.
+ * edge.c the node of a host without one, node_group.c and group_create.c the groups.
  */
 #ifndef NETINC_NODE_NODE_H
 #define NETINC_NODE_NODE_H

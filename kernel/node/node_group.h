@@ -252,6 +252,16 @@ int netinc_node_group_join(struct netinc_node_group *g, struct netinc_rx *rx,
 			   const struct inc_join *join, u64 *detail);
 /* Units of a received buffer from rx on: they are of one member. */
 void netinc_node_group_rx(struct netinc_node_group *g, struct netinc_rx *rx);
+
+/* node_group.c, for group_create.c: a group that nobody has seen yet */
+void netinc_node_group_init(struct netinc_node_group *g, struct netinc_node *node, u32 size);
+/* Its memory and links are there. */
+void netinc_node_group_init_engine(struct netinc_node_group *g, const struct netinc_group_cfg *cfg);
+/* Puts it where JOINs and packets find it. If it fails @g is gone. */
+int netinc_node_group_start(struct netinc_node_group *g);
+/* Gives back all that it is charged for, and frees it. */
+void netinc_node_group_discard(struct netinc_node_group *g);
+
 /* Error for all members, then gone. */
 void netinc_node_group_destroy(struct netinc_node_group *g);
 void netinc_node_group_put(struct netinc_node_group *g);

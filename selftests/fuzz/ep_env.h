@@ -51,6 +51,10 @@ struct ep_env {
 	bool short_send, no_room, no_keep;
 	u32 results, own;		/* payloads that are kept */
 	u32 packets;			/* that have left since this was set to 0 */
+	/* where it has been told that results go, in this run of the group */
+	bool multicast_seen;
+	u32 multicast_run;
+	struct netinc_peer multicast;
 	struct netinc_peer peers[SIZE];
 	struct op op[MAX_OPS];
 	struct netinc_op leave;

@@ -388,6 +388,32 @@ static void peers(void)
 	control(&pkt, &m, sizeof(m.peers) + n * sizeof(m.peer[0]));
 }
 
+/* Told of an IP multicast group, called there, or its host has joined it, or could not. */
+static void multicast(void)
+{
+	struct netinc_pkt pkt = packet(INC_PKT_PEERS);
+	struct {
+		struct inc_peers peers;
+		struct inc_peer peer;
+	} m = { .peers = { .n = cpu_to_be32(1) } };
+	struct netinc_peer group = { .addr = { 239, 1, 2 }, .family = NETINC_AF_INET,
+				     .udp_port = cpu_to_be16(9) };
+	u8 how = read_u8(&env.r);
+
+	if (how & 1) {
+		if (netinc_ep_multicast_group(&env.ep) && !env.ep.multicast.tried)
+			netinc_ep_multicast_tried(&env.ep, how & 2, env.now);
+		return;
+	}
+	group.addr[3] = how >> 6;
+	netinc_addr_build(&m.peer.addr, &group);
+	pkt.flags = INC_F_MULTICAST;
+	pkt.multicast = how & 4;
+	if (how & 8)
+		m.peers.first = cpu_to_be32(read_near(env.ep.multicast.call + 1));
+	control(&pkt, &m, sizeof(m));
+}
+
 static void timer(void)
 {
 	u64 at = netinc_ep_timer(&env.ep, env.now);
@@ -424,7 +450,9 @@ static void step(void)
 		error();
 		break;
 	case 10:
-		if (what >= 0xc0)
+		if (what == 0xfa)
+			multicast();
+		else if (what >= 0xc0)
 			peers();
 		else if (what == 0x1a || what == 0x2a)
 			partial();
@@ -469,6 +497,24 @@ static u32 most_packets(const struct netinc_ep *ep)
 	return 2 * ep->settings.window + 2 * SIZE + 8;
 }
 
+/* One group in a run, of addresses that a host may join, and calls to who has joined it only. */
+static void check_multicast(const struct netinc_ep *ep)
+{
+	const struct netinc_peer *group = netinc_ep_multicast_group(ep);
+
+	if (!group || ep->multicast.incarnation != env.multicast_run)
+		env.multicast_seen = false;
+	if (!group)
+		return;
+	netinc_assert(netinc_peer_is_multicast(group) && ep->incarnation);
+	netinc_assert(!ep->multicast.call || ep->multicast.joined);
+	netinc_assert(ep->multicast.tried || !ep->multicast.joined);
+	netinc_assert(!env.multicast_seen || netinc_peer_same(group, &env.multicast));
+	env.multicast_seen = true;
+	env.multicast_run = ep->multicast.incarnation;
+	env.multicast = *group;
+}
+
 static void check(void)
 {
 	const struct netinc_ep *ep = &env.ep;
@@ -484,6 +530,7 @@ static void check(void)
 	}
 	netinc_assert(ep->tail == prev && n == env.pending);
 	netinc_assert(ep->state != INC_STATE_FAILED || !n);
+	check_multicast(ep);
 }
 
 /* A member never stops calling the rank to a later move than its own; or its place does. */

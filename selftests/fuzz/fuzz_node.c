@@ -62,6 +62,11 @@ static void join_as(u32 rank, struct netinc_pkt *pkt, struct inc_join *body)
 	*exact = *body;
 	read_damage(&env.r, exact, sizeof(*exact));
 	node_env_packet();
+	/* that of a node has a tail, which none has here: the environment drops it */
+	if (!netinc_join_whole(exact, sizeof(*exact))) {
+		free(exact);
+		return;
+	}
 	code = netinc_group_join(&env.g, pkt, exact, &peer, env.now, &detail);
 	netinc_assert(code >= 0 && code < __INC_REFUSE_MAX);
 	/* who is refused changes nothing */
@@ -254,6 +259,10 @@ static void probe(void)
 	pkt.opseq = read_u8(&env.r) % 8;
 	pkt.flags = (how & 0x10 ? INC_F_RETRANS : 0) | (how & 0x20 ? INC_F_LEAVE : 0);
 	pkt.span = how & 0x20 ? 1 + read_u16(&env.r) % 1000 : 1;
+	if (how & 0x80) {
+		pkt.flags |= INC_F_MULTICAST;
+		pkt.sig = env.g.multicast.call + near_offset(&env.r);
+	}
 	control(&pkt, &m, sizeof(m.probe) + 4 * words);
 }
 
@@ -344,6 +353,9 @@ static void configure(struct netinc_group_cfg *cfg)
 					  .lineage = LINEAGE,
 					  .size = 1 + kind % MAX_SIZE,
 					  .block = BLOCK,
+					  .multicast = { .addr = { 239, 1, 2, 3 },
+							 .family = NETINC_AF_INET,
+							 .udp_port = cpu_to_be16(9) },
 					  .settings = { .window = INC_MIN_WINDOW << more % 6,
 							.dead_ms = DEAD_MS } };
 	env.hostile = read_u8(&env.r) % (1u << MAX_SIZE);

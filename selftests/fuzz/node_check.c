@@ -134,6 +134,19 @@ static u64 next_mine(u64 q)
 	return q;
 }
 
+/* Who hears has shown it by a call of this epoch. */
+static void check_hearing(const struct netinc_group *g)
+{
+	u32 i, n = 0;
+
+	for (i = 0; g->running && i < g->nmembers; i++) {
+		n += g->members[i].hears;
+		netinc_assert(!g->members[i].hears ||
+			      (s32)(g->multicast.call - g->members[i].call_needed) >= 0);
+	}
+	netinc_assert(!g->running || g->multicast.hearing == n);
+}
+
 void node_env_check(void)
 {
 	const struct netinc_agg *agg = &env.g.agg;
@@ -154,4 +167,5 @@ void node_env_check(void)
 		netinc_assert(agg->child[i].end - agg->child[i].frontier <= agg->window);
 	}
 	netinc_assert(env.held <= 2 * agg->window + agg->window * agg->children);
+	check_hearing(&env.g);
 }

@@ -65,6 +65,7 @@ kernel/node/about       41-trees
 kernel/node/admit       36-members 32-forged 10-join 37-box
 kernel/node/edge        38-meet 23-process
 kernel/node/fold        26-late 11-allreduce 16-collectives 17-limits 31-tenants
+kernel/node/group_create 36-members 38-meet 28-shrink 32-forged 35-memory 10-join 31-tenants
 kernel/node/group_io    24-events 26-late 12-gso 10-join 37-box
 kernel/node/group_lookup 36-members 28-shrink 10-join 31-tenants 37-box
 kernel/node/history     28-shrink 41-trees

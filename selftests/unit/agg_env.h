@@ -299,6 +299,14 @@ static inline bool env_probe(u32 child, const struct netinc_pkt *pkt, const stru
 	return netinc_agg_probe(&env.agg, child, pkt, probe, now);
 }
 
+/* Partials that were sent before @before go again, whether or not for the first time. */
+static inline u32 env_repeat_up(u64 q, u32 n, const __be32 *have, u64 before, u64 now)
+{
+	struct netinc_repeat r = { .have = have, .before = before, .again = before, .slow = true };
+
+	return netinc_agg_repeat_up(&env.agg, q, n, &r, now);
+}
+
 static inline int env_give(u32 child, u64 q, u64 now)
 {
 	return env_contrib(child, env_pkt(q), env_input(child, q), now);

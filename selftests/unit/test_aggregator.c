@@ -525,69 +525,6 @@ static void test_span(void)
 	env_end();
 }
 
-static int result(u64 q, u16 flags, u32 sig, u64 value)
-{
-	struct netinc_pkt pkt = env_pkt(q);
-	struct env_obj *o = env_new(value);
-	struct netinc_pay pay = { .obj = o, .len = 64, .flags = flags };
-	int err;
-
-	pkt.type = INC_PKT_RESULT;
-	pkt.flags = flags;
-	pkt.len = flags & INC_F_PAYLOAD ? pkt.len : 0;
-	pkt.sig = sig;
-	err = netinc_agg_result(&env.agg, &pkt, &pay, 100);
-	env_put(o);
-	return err;
-}
-
-/* Not the root: partials go up, results from there go down; who repeats makes the node repeat. */
-static void test_inner_node(void)
-{
-	struct netinc_pkt again = env_pkt(0), empty = env_pkt(1);
-	const __be32 all = cpu_to_be32(3), none = 0;
-
-	begin(2, 0);
-	env.agg.root = false;
-	env_give(0, 0, 0);
-	env_give(1, 0, 0);
-	expect_sent('U', 0, 0, 0);
-	expect(env.log[0].value == env_expected(0), "the partial is wrong");
-	expect_count(BLOCKS, 0u);
-	expect(result(1, INC_F_PAYLOAD, 0, 5) == -INC_C_DROP_AHEAD,
-	       "a result that nobody waits for");
-	expect(result(0, INC_F_PAYLOAD, 7, 5) == -INC_C_DROP_MISMATCH,
-	       "another operation's result");
-	/* who repeats is told by STATUS that it is here; what is lost above is PROBEd there */
-	again.flags |= INC_F_RETRANS;
-	env_contrib(0, again, 0, 100000);
-	expect_quiet();
-	netinc_agg_repeat_up(&env.agg, 0, 2, &all, 1, 50);
-	netinc_agg_repeat_up(&env.agg, 1, 1, NULL, 1, 50);
-	expect_quiet();
-	netinc_agg_repeat_up(&env.agg, 0, 2, &none, 1, 50);
-	expect_sent('u', 0, 0, 0);
-	expect(env.log[env.logged - 1].value == env_expected(0), "another partial goes up again");
-	netinc_agg_repeat_up(&env.agg, 0, 1, NULL, 49, 51);
-	expect_quiet();
-	expect_count(CONTRIBS_RESENT, 1u);
-	expect(!result(0, INC_F_PAYLOAD | INC_F_WANT, 0, 1234), "the result");
-	expect_sent('R', NETINC_ALL, 0, 0);
-	expect(env.log[env.logged - 1].value == 1234, "the partial was passed on as the result");
-	expect(result(0, INC_F_PAYLOAD, 0, 1234) == -INC_C_DROP_DUPLICATE, "again");
-	empty.flags = 0;
-	empty.len = 0;
-	env_contrib(0, empty, 0, 0);
-	env_contrib(1, empty, 0, 0);
-	expect_sent('U', 0, 1, 0);
-	expect(!result(1, 0, 0, 99), "an empty result");
-	expect_sent('R', NETINC_ALL, 1, 0);
-	expect(env.held == 1, "%u are held, expected the result of block 0", env.held);
-	expect_quiet();
-	expect_count(BLOCKS, 2u);
-	env_end();
-}
-
 /* Random arrival, duplication, refusal over many windows: every block once, with the right bits. */
 static void random_run(u64 start)
 {
@@ -775,9 +712,8 @@ static const struct ktap_test tests[] = {
 	KTAP(test_probe_results), KTAP(test_retransmission), KTAP(test_final),
 	KTAP(test_final_differs), KTAP(test_final_differs_later),
 	KTAP(test_final_taken_back), KTAP(test_mismatch), KTAP(test_disagreement), KTAP(test_span),
-	KTAP(test_inner_node), KTAP(test_random), KTAP(test_congestion),
-	KTAP(test_moved), KTAP(test_unsupported), KTAP(test_headers), KTAP(test_nack_far),
-	KTAP(test_nack_ranges), KTAP(test_probe_far),
+	KTAP(test_random), KTAP(test_congestion), KTAP(test_moved), KTAP(test_unsupported),
+	KTAP(test_headers), KTAP(test_nack_far), KTAP(test_nack_ranges), KTAP(test_probe_far),
 };
 
 int main(int argc, char **argv)

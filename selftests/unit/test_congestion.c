@@ -104,6 +104,125 @@ static void test_queue(void)
 	expect(!cc.result_rtt && !cc.least, "an epoch begins with %u, %u", cc.result_rtt, cc.least);
 }
 
+/* Between sites: @n samples of a round trip of so many microseconds. */
+static void take_trips(struct netinc_cc *cc, u32 us, u32 n)
+{
+	while (n--)
+		netinc_cc_result_rtt(cc, us);
+}
+
+/*
+ * Where a round trip is long, a loss is chance while at most one in 50 blocks is lost and there is
+ * no queue; else the window is cut, but not below what is under way without the queue, and once in
+ * the time that results take.
+ */
+static void test_chance(void)
+{
+	struct netinc_cc cc;
+
+	memset(&cc, 0, sizeof(cc));
+	netinc_cc_start(&cc, 4096, 44);
+	take_trips(&cc, 4999, 16);
+	expect(!netinc_cc_by_chance(&cc), "a short round trip");
+	netinc_cc_start(&cc, 4096, 44);
+	cc.cwnd = 1000;
+	take_trips(&cc, 100000, 160);
+	netinc_cc_count_lost(&cc, 20);
+	expect(netinc_cc_by_chance(&cc) && !netinc_cc_lost(&cc, 1000000) && cc.cwnd == 1000,
+	       "20 of 1024: %u", cc.cwnd);
+	netinc_cc_count_lost(&cc, 1);
+	expect(!netinc_cc_by_chance(&cc) && netinc_cc_lost(&cc, 1000000) && cc.cwnd == 1000,
+	       "21 of 1024, without a queue: %u", cc.cwnd);
+	netinc_cc_count_seen(&cc, 1050);
+	expect(netinc_cc_by_chance(&cc), "21 of 1050");
+	netinc_cc_count_seen(&cc, 998);
+	expect(cc.seen == 1024 && cc.lost == 10, "halved: %u of %u", cc.lost, cc.seen);
+	take_trips(&cc, 127001, 16);
+	expect(!netinc_cc_by_chance(&cc), "a queue");
+	take_trips(&cc, 200000, 160);
+	expect(!netinc_cc_lost(&cc, 1000000 + cc.result_rtt - 1), "twice in the time of results");
+	expect(netinc_cc_lost(&cc, 1000000 + cc.result_rtt) && cc.cwnd == 500, "a long queue: %u",
+	       cc.cwnd);
+}
+
+/* Windows grow by an eighth in a long round trip, into a short queue by a super-packet. */
+static void test_long_growth(void)
+{
+	struct netinc_cc cc;
+
+	memset(&cc, 0, sizeof(cc));
+	netinc_cc_start(&cc, 4096, 44);
+	take_trips(&cc, 40000, 16);
+	netinc_cc_acked(&cc, 1000);
+	expect(cc.cwnd == 1128, "slow start, to 256 blocks in 8 ms: %u", cc.cwnd);
+	take_trips(&cc, 45001, 16);
+	netinc_cc_acked(&cc, 1128);
+	expect(cc.ssthresh == 1128 && cc.cwnd == 1128 + 141, "a queue begins: %u", cc.cwnd);
+	take_trips(&cc, 53000, 16);
+	netinc_cc_acked(&cc, 1269);
+	expect(cc.cwnd == 1269 + 44, "into a queue: %u", cc.cwnd);
+	take_trips(&cc, 68001, 16);
+	netinc_cc_acked(&cc, 5000);
+	expect(cc.cwnd == 1313, "into a long one: %u", cc.cwnd);
+}
+
+/* A window goes out in four fifths of a long round trip, but for 128 blocks or an eighth of it. */
+static void test_pace(void)
+{
+	u64 now = 1000000, begin = now;
+	struct netinc_cc cc;
+	u32 sent = 0, n;
+
+	memset(&cc, 0, sizeof(cc));
+	netinc_cc_start(&cc, 4096, 44);
+	expect(netinc_cc_may_send(&cc, now) == 4096, "%u before the first sample",
+	       netinc_cc_may_send(&cc, now));
+	take_trips(&cc, 4000, 16);
+	netinc_cc_count_sent(&cc, 4096, now);
+	expect(netinc_cc_may_send(&cc, now) == 4096, "a short round trip");
+	netinc_cc_start(&cc, 4096, 44);
+	take_trips(&cc, 100000, 16);
+	cc.cwnd = 2048;
+	while (sent < 2048) {
+		n = min(netinc_cc_may_send(&cc, now), 2048 - sent);
+		expect(n && n <= 256, "%u at once", n);
+		netinc_cc_count_sent(&cc, n, now);
+		sent += n;
+		expect(netinc_cc_may_send(&cc, now) < 32, "%u more at once",
+		       netinc_cc_may_send(&cc, now));
+		now = netinc_cc_more_at(&cc, now);
+		if (!n)
+			break;
+	}
+	expect(now - begin >= 70000 && now - begin <= 80000, "it takes %llu us",
+	       (unsigned long long)(now - begin));
+	expect(netinc_cc_may_send(&cc, now + 1000000) == 256, "after a pause");
+}
+
+/*
+ * The first results of an epoch may have waited for a rank that came late. What has been paced by
+ * that says nothing as soon as there is a shorter round trip; one that is a little shorter is the
+ * same one.
+ */
+static void test_pace_late_rank(void)
+{
+	u64 now = 1000000, more;
+	struct netinc_cc cc;
+
+	memset(&cc, 0, sizeof(cc));
+	netinc_cc_start(&cc, 4096, 44);
+	take_trips(&cc, 60000000, 1);
+	netinc_cc_count_sent(&cc, 128, now);
+	more = netinc_cc_more_at(&cc, now);
+	expect(!netinc_cc_may_send(&cc, now), "%u at once", netinc_cc_may_send(&cc, now));
+	take_trips(&cc, 900000, 1);
+	expect(netinc_cc_more_at(&cc, now) >= more, "a little shorter");
+	take_trips(&cc, 6000, 1);
+	expect(netinc_cc_may_send(&cc, now) == 128, "%u when the way is known: more in %llu us",
+	       netinc_cc_may_send(&cc, now),
+	       (unsigned long long)(netinc_cc_more_at(&cc, now) - now));
+}
+
 /* How long a hole has to stand, as the peer is told: what it reads is less than a unit shorter. */
 static void test_slack_wire(void)
 {
@@ -159,6 +278,8 @@ static void test_reorder(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_congestion), KTAP(test_marked), KTAP(test_rtt), KTAP(test_queue),
+	KTAP(test_chance), KTAP(test_long_growth), KTAP(test_pace),
+	KTAP(test_pace_late_rank),
 	KTAP(test_slack_wire), KTAP(test_reorder),
 };
 

@@ -302,8 +302,8 @@ static void test_repeats_per_buffer(void)
 	for (i = 0; i < 2; i++) {
 		netinc_agg_buffer_begin(&env.agg);
 		for (q = 0; q < MANY; q += 32)
-			netinc_agg_repeat_up(&env.agg, q, 32, NULL, 1000, 2000);
-		netinc_agg_repeat_up(&env.agg, 0, 65535, NULL, 1000, 2000);
+			env_repeat_up(q, 32, NULL, 1000, 2000);
+		env_repeat_up(0, 65535, NULL, 1000, 2000);
 		expect(sent_of('u') == ANSWERS, "buffer %u: not 64 contributions", i);
 	}
 	expect_count(CONTRIBS_RESENT, 2u * ANSWERS);
@@ -318,12 +318,12 @@ static void test_looks_of_repeats(void)
 	begin_below_parent();
 	netinc_agg_buffer_begin(&env.agg);
 	for (i = 0; i < LOOKS / (2 * MANY); i++) {
-		netinc_agg_repeat_up(&env.agg, 0, 65535, NULL, ~0ull, 2000);
+		env_repeat_up(0, 65535, NULL, ~0ull, 2000);
 		expect(env.agg.work_left == LOOKS - (i + 1) * 2 * MANY, "%u looks are left after %u",
 		       env.agg.work_left, i + 1);
 	}
 	/* that was all: what has to go up again waits */
-	netinc_agg_repeat_up(&env.agg, 0, 65535, NULL, 1000, 2000);
+	env_repeat_up(0, 65535, NULL, 1000, 2000);
 	expect(!sent_of('u') && !env.agg.work_left, "more looks than there are");
 	env_end();
 }

@@ -167,6 +167,14 @@ static void test_pause(void)
 			called += next_sent()->pkt.multicast;
 	}
 	expect(called >= 10 && called <= 16, "called %u times in 190 s", called);
+	/* and then every minute */
+	for (called = 0; at < 800000 * NETINC_MS; at += 100 * NETINC_MS) {
+		listen(1, 0, now + at);
+		tick(now + at);
+		while (env.seen < env.logged)
+			called += next_sent()->pkt.multicast;
+	}
+	expect(called >= 9 && called <= 11, "called %u times in 10 minutes", called);
 	end();
 }
 
@@ -213,6 +221,73 @@ static void test_deaf(void)
 		listen(i, 2, NOW + PAUSE);
 	expect(env.g.multicast.hearing == SIZE, "%u hear", env.g.multicast.hearing);
 	env.g.agg.una -= 65;
+	end();
+}
+
+/* What was before it heard, or before it heard again, is no sign of that. */
+static void test_deaf_before(void)
+{
+	struct netinc_child *c;
+	u64 una;
+	u32 i;
+
+	formed();
+	for (i = 0; i < SIZE; i++)
+		listen(i, 0, NOW);
+	tick(NOW);
+	expect_told(NETINC_ALL, 1);
+	c = &env.g.agg.child[1];
+	una = env.g.agg.una;
+	c->resent += 100;
+	env.g.agg.una += 100;
+	listen(1, 1, NOW);
+	expect(env.g.members[1].hears, "it does not hear for what was sent by unicast");
+	c->resent += 15;
+	env.g.agg.una += 15;
+	probe(1, 0, 1, NOW);
+	listen(1, 1, NOW);
+	c->resent += 1;
+	env.g.agg.una += 1;
+	listen(1, 1, NOW);
+	expect(env.g.members[1].hears, "it is deaf for what it lacked when it heard before");
+	/* nor has that been so much that this does not count */
+	c->resent += 15;
+	env.g.agg.una += 15;
+	listen(1, 1, NOW);
+	expect(!env.g.members[1].hears, "it is deaf");
+	env.g.agg.una = una;
+	end();
+}
+
+/* A node below gets its results by unicast, whatever it says. */
+static void test_node(void)
+{
+	formed();
+	env.g.members[1].height = 1;
+	listen(1, 0, NOW);
+	expect(!env.g.multicast.due, "it is called");
+	listen(0, 0, NOW);
+	tick(NOW);
+	expect_told(NETINC_ALL, 1);
+	listen(1, 1, NOW);
+	expect(!env.g.multicast.hearing, "%u hear", env.g.multicast.hearing);
+	env.g.members[1].height = 0;
+	end();
+}
+
+/* No call has the number 0. */
+static void test_wrap(void)
+{
+	formed();
+	env.g.multicast.call = ~0u;
+	env.g.members[0].call_needed = 0;
+	listen(0, 0, NOW);
+	tick(NOW);
+	expect_told(NETINC_ALL, 1);
+	listen(0, 0, NOW);
+	expect(!env.g.members[0].hears, "it hears without a call");
+	listen(0, 1, NOW);
+	expect(env.g.members[0].hears, "it does not hear");
 	end();
 }
 
@@ -288,7 +363,7 @@ static void test_epoch(void)
 static const struct ktap_test tests[] = {
 	KTAP(test_off),	   KTAP(test_call), KTAP(test_proof),	   KTAP(test_pause),
 	KTAP(test_turns),  KTAP(test_deaf), KTAP(test_deaf_later), KTAP(test_other_port),
-	KTAP(test_epoch),
+	KTAP(test_epoch),  KTAP(test_node), KTAP(test_deaf_before), KTAP(test_wrap),
 };
 
 int main(int argc, char **argv)

@@ -3,6 +3,7 @@
 #include "ep_env.h"
 
 #define PAUSE	(10 * NETINC_MS)
+#define NEWS_PAUSE	(1 * NETINC_MS)
 
 static struct netinc_peer group_at(u8 a, u8 b, u8 c, u8 d)
 {
@@ -10,8 +11,8 @@ static struct netinc_peer group_at(u8 a, u8 b, u8 c, u8 d)
 				     .udp_port = cpu_to_be16(9) };
 }
 
-/* PEERS about @group; @call: by multicast, which has that number. */
-static int tell_of(const struct netinc_peer *group, u32 call, u32 n)
+/* PEERS about @group, by multicast or not; @call: its number, which one by unicast has not. */
+static int tell_by(bool multicast, const struct netinc_peer *group, u32 call, u32 n)
 {
 	struct netinc_pkt pkt = from_node(INC_PKT_PEERS);
 	struct {
@@ -23,8 +24,13 @@ static int tell_of(const struct netinc_peer *group, u32 call, u32 n)
 	pkt.epoch = env.ep.epoch;
 	pkt.incarnation = env.ep.incarnation;
 	pkt.flags = INC_F_MULTICAST;
-	pkt.multicast = call;
+	pkt.multicast = multicast;
 	return control(pkt, &m, sizeof(m));
+}
+
+static int tell_of(const struct netinc_peer *group, u32 call, u32 n)
+{
+	return tell_by(call, group, call, n);
 }
 
 static int tell(u8 a, u8 b, u8 c, u8 d)
@@ -58,6 +64,7 @@ static void listening(void)
 	expect(netinc_ep_multicast_group(&env.ep) && !env.ep.multicast.tried, "it is not to join");
 	expect_quiet();
 	netinc_ep_multicast_tried(&env.ep, true, env.now);
+	expect(env.ep.multicast.tried, "it is to join again");
 	expect_probe(true, 0);
 	expect(!call(7), "a call");
 	expect_probe(true, 7);
@@ -72,11 +79,38 @@ static void test_call(void)
 	env.now += PAUSE;
 	expect(!call(7), "the same, later");
 	expect_probe(true, 7);
+	env.now += NEWS_PAUSE;
 	expect(!call(8), "another one");
+	expect_probe(true, 8);
+	/* it is told once more what it has joined: it has heard the call all the same */
+	env.now += PAUSE;
+	expect(!tell(239, 1, 2, 3), "PEERS");
 	expect_probe(true, 8);
 	/* and what it says itself says that, too */
 	run_timer(env.now + DEAD * NETINC_MS / 2);
 	expect_probe(true, 8);
+}
+
+/* Who calls on and on, with the node's address, has all ranks send it one packet in that time. */
+static void test_calls(void)
+{
+	u32 i;
+
+	listening();
+	for (i = 8; i < 50; i++)
+		expect(!call(i), "call %u", i);
+	expect_quiet();
+	env.now += NEWS_PAUSE - 1;
+	expect(!call(50), "still too soon");
+	expect_quiet();
+	env.now++;
+	expect(!call(51), "the next one");
+	expect_probe(true, 51);
+	/* one that is not answered is said all the same, with the next PROBE */
+	expect(!call(52), "too soon again");
+	expect_quiet();
+	run_timer(env.now + DEAD * NETINC_MS / 2);
+	expect_probe(true, 52);
 }
 
 /* Addresses that no node of good will says, and packets that are none of these. */
@@ -105,6 +139,42 @@ static void test_lies(void)
 	expect(!netinc_ep_multicast_group(&env.ep), "it joins");
 	expect(!tell(224, 0, 1, 0) && netinc_ep_multicast_group(&env.ep), "the first good one");
 	expect_quiet();
+}
+
+/* A call by unicast proves nothing, and what it is to join does not come by multicast. */
+static void test_way(void)
+{
+	struct netinc_peer group = group_at(239, 1, 2, 3);
+
+	listening();
+	env.now += PAUSE;
+	expect(tell_by(false, &group, 8, 1) == -INC_C_DROP_MALFORMED, "a call by unicast");
+	expect(tell_by(true, &group, 0, 1) == -INC_C_DROP_MALFORMED, "number 0 by multicast");
+	expect(env.ep.multicast.call == 7, "call %u", env.ep.multicast.call);
+	expect_quiet();
+	ready(0);
+	expect(tell_by(true, &group, 0, 1) == -INC_C_DROP_MALFORMED, "it is told by multicast");
+	expect(!netinc_ep_multicast_group(&env.ep), "it joins");
+}
+
+/* An answer costs what any PROBE does, and a buffer pays for so many. */
+static void test_work(void)
+{
+	struct netinc_op op;
+
+	listening();
+	op = allreduce(8 + 16 * 3);
+	submit_op(&op);
+	env.seen = env.logged;
+	env.now += NEWS_PAUSE;
+	/* a look of its own and one for its address, and one for each block that is out */
+	env.ep.work_left = (u32)(env.ep.snd - env.ep.una) + 1;
+	expect(!call(8), "a call");
+	expect_quiet();
+	env.ep.work_left = (u32)(env.ep.snd - env.ep.una) + 2;
+	expect(!call(9), "another one");
+	expect_probe(true, 9);
+	expect(!env.ep.work_left, "%u looks are left", env.ep.work_left);
 }
 
 /* Whatever the node says: one group per run. */
@@ -170,6 +240,9 @@ static void test_epoch(void)
 	expect_sent(INC_PKT_JOIN);
 	expect_state(INC_STATE_RESYNC);
 	expect(!!netinc_ep_multicast_group(&env.ep), "it leaves the group for a moment");
+	/* its host has been slow to join */
+	netinc_ep_multicast_tried(&env.ep, true, env.now);
+	expect_quiet();
 	expect(!give_ready(2, 0, 1), "READY");
 	expect(env.ep.multicast.joined && !env.ep.multicast.call, "call %u", env.ep.multicast.call);
 	/* what the node tells it again is answered at once, as it has joined already */
@@ -220,9 +293,9 @@ static void test_result(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_call),       KTAP(test_lies),	 KTAP(test_one),  KTAP(test_forged),
+	KTAP(test_call), KTAP(test_calls), KTAP(test_lies),	 KTAP(test_one),  KTAP(test_forged),
 	KTAP(test_not_joined), KTAP(test_epoch), KTAP(test_move), KTAP(test_over),
-	KTAP(test_result),
+	KTAP(test_result),     KTAP(test_way),	 KTAP(test_work),
 };
 
 int main(int argc, char **argv)

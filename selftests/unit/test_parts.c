@@ -278,7 +278,7 @@ static void test_repeated(void)
 	give_last(0, 1);
 	expect_parts('U', 0);
 	netinc_agg_buffer_begin(&env.agg);
-	netinc_agg_repeat_up(&env.agg, 0, 1, NULL, 100, 101);
+	env_repeat_up(0, 1, NULL, 100, 101);
 	expect_parts('u', 0);
 	expect_count(CONTRIBS_RESENT, 1u);
 	o = env_new(99);
@@ -287,13 +287,13 @@ static void test_repeated(void)
 	netinc_agg_buffer_begin(&env.agg);
 	env.fail_fold = 1;
 	expect(netinc_agg_result(&env.agg, &pkt, &pay, 102) == -INC_C_DROP_MEMORY, "no memory");
-	netinc_agg_repeat_up(&env.agg, 0, 1, NULL, 200, 201);
+	env_repeat_up(0, 1, NULL, 200, 201);
 	expect_parts('u', 0);
 	expect(!netinc_agg_result(&env.agg, &pkt, &pay, 202), "the result");
 	env_put(o);
 	expect_sent('R', NETINC_ALL, 0, 0);
 	expect(env.held == 1, "%u are held, expected the result", env.held);
-	netinc_agg_repeat_up(&env.agg, 0, 1, NULL, 300, 301);
+	env_repeat_up(0, 1, NULL, 300, 301);
 	expect_quiet();
 	env_end();
 }
@@ -359,7 +359,7 @@ static void test_work(void)
 			give_part(0, sent, q, 1);
 	sent = env.logged;
 	netinc_agg_buffer_begin(&env.agg);
-	netinc_agg_repeat_up(&env.agg, 0, 4, NULL, 100, 101);
+	env_repeat_up(0, 4, NULL, 100, 101);
 	for (; sent < env.logged; sent++)
 		blocks += env.log[sent].kind == 'u' && !env.log[sent].span;
 	expect(blocks == 1, "%u blocks went again", blocks);

@@ -171,6 +171,34 @@ static void test_decides(void)
 	netinc_ep_retain_drop(&env.ep);
 }
 
+/*
+ * Others lack a result that rank 0 has: what it contributes for them must come first, or they wait
+ * for it where rank 0 is no more.
+ */
+static void test_decides_behind_others(void)
+{
+	struct netinc_op a = barrier();
+
+	in_tree(INC_FALLBACK_EDGE, 0);
+	submit_op(&a);
+	expect(!result(&a, 0) && env.done == 1, "RESULT");
+	expect(!call_to(1) && env.place == 1, "place %u", env.place);
+	ready_again(2, 0);
+	expect(!give_peers(SIZE), "PEERS");
+	env.ep.cfg.rank = 0;
+	expect_count(RETAINED_SENT, 1);
+	expect(!home_wait(HOME_AT, NETINC_NO_RANK, 0), "WAIT");
+	expect_state(INC_STATE_READY);
+	expect(env.ep.recall.move == 2 && env.ep.recall.block == 1, "block %u",
+	       (u32)env.ep.recall.block);
+	env.seen = env.logged;
+	expect(!result(&a, 0) && env.done == 1, "RESULT");
+	netinc_ep_packet_end(&env.ep, 0, env.now);
+	expect_calls(1);
+	expect(netinc_ep_returning(&env.ep) && env.place == 0, "place %u", env.place);
+	netinc_ep_retain_drop(&env.ep);
+}
+
 static int refused_at_home(u16 code)
 {
 	return refuse(4711, code, 0);
@@ -331,6 +359,7 @@ static void test_pauses(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_asks), KTAP(test_recalled), KTAP(test_recalled_late), KTAP(test_decides),
+	KTAP(test_decides_behind_others),
 	KTAP(test_fails), KTAP(test_all_places), KTAP(test_called_again),
 	KTAP(test_silent_places), KTAP(test_leaves), KTAP(test_pauses),
 };

@@ -277,7 +277,7 @@ static void test_repeated(void)
 	expect_sent('U', 0, 0, 0);
 	expect_sent('U', 0, 1, 0);
 	netinc_agg_buffer_begin(&env.agg);
-	netinc_agg_repeat_up(&env.agg, 0, 2, NULL, 100, 101);
+	env_repeat_up(0, 2, NULL, 100, 101);
 	expect_sent('u', 0, 0, 0);
 	expect_sent('u', 0, 1, 0);
 	netinc_agg_up_header(&env.agg, slot_of(1), NETINC_WHOLE, &pkt);

@@ -109,21 +109,24 @@ broadcast_address() {
 port_taken() {
 	local ret=0 holder
 
-	nsenter --net=/run/netns/h2 python3 -s -S -c 'import signal, socket
+	# the module's own socket may still be there, of a rank that has just gone
+	nsenter --net=/run/netns/h2 python3 -s -S -c 'import signal, socket, sys, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.bind(("", 5227))
-signal.pause()' &
+while True:
+    try:
+        s.bind(("", 5227))
+        break
+    except OSError:
+        time.sleep(0.05)
+open(sys.argv[1], "w").close()
+signal.pause()' "$INC_TMP/has-port" &
 	holder=$!
-	wait_for 30 has_port || ret=1
+	wait_for 60 test -e "$INC_TMP/has-port" || ret=1
 	refused "another program has INC's UDP port on this host" \
 		inc-allreduce --rank 1 --size 2 || ret=1
 	kill "$holder"
 	wait "$holder" 2>/dev/null
 	return "$ret"
-}
-
-has_port() {
-	grep -q ':146B ' <(nsenter --net=/run/netns/h2 cat /proc/net/udp)
 }
 
 two_groups() {
@@ -149,19 +152,23 @@ groups_of_jobs() {
 	done
 }
 
+# Rank 0 begins when a file is there, which is the first argument; then the program and its own.
+# shellcheck disable=SC2016
+HELD='until [ "$INC_RANK" != 0 ] || [ -e "$0" ]; do sleep 0.1; done; exec "$@"'
+
 # two_jobs GROUP: each has a group of this number, at the same ranks of the same hosts
 two_jobs() {
-	local ret=0 first
+	local ret=0 first go=$INC_TMP/go
 
 	# neither ends before both have been seen
-	rank_args 0 "--start-delay 6000"
 	INC_GROUP_NR=$(($1 - 1))
-	INC_JOB=4711 start_ranks 4 inc-allreduce --count 5000 --iters 20
+	INC_JOB=4711 start_ranks 4 sh -c "$HELD" "$go" inc-allreduce --count 5000 --iters 20
 	first=("${RANK_PIDS[@]}")
-	rank_args 0 "--start-delay 4000"
 	INC_GROUP_NR=$(($1 - 1))
-	INC_JOB=night-run start_ranks 4 inc-allreduce --count 3000 --iters 20 --type i32
-	wait_for 30 groups_of_jobs 2 || ret=1
+	INC_JOB=night-run start_ranks 4 sh -c "$HELD" "$go" \
+		inc-allreduce --count 3000 --iters 20 --type i32
+	wait_for 60 groups_of_jobs 2 || ret=1
+	touch "$go"
 	wait_ranks || ret=1
 	for pid in "${first[@]}"; do
 		wait "$pid" || ret=1

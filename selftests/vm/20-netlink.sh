@@ -101,6 +101,39 @@ set_parent() {
 	return "$ret"
 }
 
+link_local() {
+	ip -n sw -6 -o addr show dev br0 scope link | sed 's/.*inet6 \([^/]*\).*/\1/'
+}
+
+# An address of the box is none of another one; that of a VRF is not seen outside of it, and another
+# port is another program's. A rank's node may well be on its own box.
+own_parent() {
+	local addr ret=0 before long=2001:db8:1111:2222:3333:4444:5555:6666
+
+	before=$(inc -n sw -j node show)
+	in_ns sw ip addr add "$long/64" dev br0 nodad || return
+	for addr in "$INC_NODE4" "$INC_NODE6" "$long" 127.0.0.1 ::1 "$(link_local)%br0"; do
+		told 2 "inc: node set: parent ${addr%%%*}: is this box; expected another" \
+			inc -n sw node set dev br0 parent "10.9.0.254,$addr" || ret=1
+	done
+	told 2 "inc: node add: parent $INC_NODE4: is this box; expected another" \
+		inc -n sw node add dev all parent "$INC_NODE4" || ret=1
+	expect "state afterwards" "$(inc -n sw -j node show)" = "$before" || ret=1
+	in_ns sw ip addr del "$long/64" dev br0 || ret=1
+	inc -n sw node set dev br0 parent "$INC_NODE4" port 7000 || ret=1
+	inc -n sw node set dev br0 parent none || return
+	in_ns sw ip link add red type vrf table 10 && in_ns sw ip link set red up &&
+		in_ns sw ip link add d0 type dummy && in_ns sw ip link set d0 master red up &&
+		in_ns sw ip addr add 10.9.1.1/24 dev d0 || ret=1
+	inc -n sw node set dev br0 parent 10.9.1.1 && inc -n sw node set dev br0 parent none || ret=1
+	inc -n sw node add dev d0 parent "$INC_NODE4" && inc -n sw node del dev d0 || ret=1
+	told 2 "inc: node add: parent 10.9.1.1: is this box; expected another" \
+		inc -n sw node add dev d0 parent 10.9.1.1 || ret=1
+	in_ns sw ip link del d0 && in_ns sw ip link del red || ret=1
+	inc -n sw parent set "$INC_NODE4" && inc -n sw parent del || ret=1
+	return "$ret"
+}
+
 # Multicast groups for results, or none; what is refused changes nothing.
 set_multicast() {
 	local ret=0 bad
@@ -522,6 +555,7 @@ check "a key is set, and not shown" set_key
 check "bad requests are refused and change nothing" bad_requests
 check "fallback and standby nodes" set_fallback
 check "the parent of a node" set_parent
+check "the parent of a node is on another box" own_parent
 check "multicast groups for results, and none" set_multicast
 check "replace makes a node as if it were new" replace_node
 check "what is saved can be run again" run_again

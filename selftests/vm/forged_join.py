@@ -247,6 +247,8 @@ def t_stripes(lab):
         join(lab, "h4", group, 0, 2, 99, policy=w.stripe(index, count))
     lab.owe("sw", malformed=len(none))
     equal(abi.groups("sw"), [lab.group], "groups at the node")
+    # nobody keeps them alive, and they are to be there until the last question
+    limits("dead", "8000")
     # two stripes of one number are two groups; who has joined with another nonce is refused there
     for index in range(2):
         wait_until(lambda index=index: stripe_is_there(lab, group, index),
@@ -258,6 +260,7 @@ def t_stripes(lab):
             challenged(lab, "h4", group, rank, 2, 97 + rank, policy=w.stripe(index, count))
             refused(lab, "h4", group, w.STRIPES, 2)
     equal(sorted(abi.groups("sw")), sorted([lab.group, group, group]), "groups at the node")
+    limits("dead", "2000")
     lab.alone()
     lab.audit()
     lab.work()

@@ -137,9 +137,14 @@ class Lab:
                         **fields)
 
     def probe(self, rank=0, **fields):
-        """A PROBE, or what else fields make of it."""
-        fields = {"kind": w.PROBE, "body": bytes(16), **fields}
-        return self.contrib(rank).but(flags=0, union=bytes(4), opseq=0, sig=0, **fields)
+        """
+        A PROBE, or what else fields make of it. Its time comes back in STATUS, and is to be one of
+        the last quarter of an hour: machines may be older.
+        """
+        fields = {"kind": w.PROBE, "body": bytes(16), "union": bytes(4), **fields}
+        if fields["kind"] == w.PROBE:
+            fields["union"] = struct.pack("!I", time.monotonic_ns() // 1000 & 0xffffffff)
+        return self.contrib(rank).but(flags=0, opseq=0, sig=0, **fields)
 
     def send(self, ns, packet, to=None, src=None, v6=False, **how):
         """From @ns's own port, with any source address. @packet: Packet or bytes."""

@@ -22,7 +22,7 @@ import traceback
 
 from inc_wire import I32, SUM, libc, netns
 
-BARRIER, ALLREDUCE, BROADCAST, LEAVE = 1, 2, 5, 12
+BARRIER, ALLREDUCE, REDUCE, BROADCAST, LEAVE = 1, 2, 3, 5, 12
 ANY = None      # of a Monitor's events
 NODE4, NODE6 = "10.7.0.254", "fd00:7::fe"
 MISMATCH, CANCELED, RANK_DEAD, RANK_ABORT, RANK_LATE, RANK_FAULT, NODE_DEAD, NODE_GONE, LEFT, \

@@ -7,6 +7,7 @@ import array
 import json
 import socket
 import struct
+import time
 
 import inc_abi as abi
 import inc_wire as w
@@ -14,25 +15,29 @@ from inc_abi import Job, equal, show, test, tool, wait_until
 
 NODE, RANKS, OTHER = "h5", ("h1", "h2", "h3", "h4"), "h6"
 RANGE = "239.77.0.0/16"
+NODE_IP = "10.7.0.5"
+STRANGE = "239.78.1.1"  # none of these
 N = 100000              # elements of an operation, 400 kB
+CALLS, AT_ONCE = 800, 40        # that a member makes up
+SOL_UDP, UDP_SEGMENT, IP_TRANSPARENT = 17, 103, 19
 
 
 class Lab:
     def __init__(self):
-        self.number, self.last = 100, None
+        self.number, self.jobs = 100, []
 
-    def job(self, groups=RANGE):
+    def job(self, groups=RANGE, ranks=RANKS):
         set_range(groups)
         self.number += 1
-        self.last = Job(self.number, RANKS)
-        return self.last
+        self.jobs.append(Job(self.number, ranks))
+        return self.jobs[-1]
 
     def recover(self):
         """A test has failed: the next one finds what it expects."""
         for host in RANKS:
             flood(host, True)
-        if self.last:
-            self.last.close()
+        for job in self.jobs:
+            job.close()
 
 
 LAB = Lab()
@@ -63,15 +68,24 @@ def set_range(what):
     tool("inc", "-n", NODE, "node", "set", "dev", "eth0", "multicast", what)
 
 
-def at_node(key):
-    """Of the last job's group; one of before may still be there for a moment."""
-    found = [g for g in show(NODE, "group") if g["group"] == LAB.number]
+def at_node(key, job=None):
+    """Of this job's group, or the last one's; one of before may still be there for a moment."""
+    number = job.group if job else LAB.number
+    found = [g for g in show(NODE, "group") if g["group"] == number]
     return found[0].get(key) if found else None
 
 
-def hear(count):
-    wait_until(lambda: at_node("hearing") == count,
-               lambda: f"{count} ranks hear, {at_node('hearing')} do")
+def as_nobody(ns, key):
+    """The same, and of a rank, as it is told to who has no rights there."""
+    text = tool("ip", "netns", "exec", ns, "setpriv", "--reuid", "65534", "--regid", "65534",
+                "--clear-groups", "--bounding-set=-all", "--inh-caps=-all", "inc", "-j", "group",
+                "show")
+    return [g.get(key) for g in json.loads(text) if g["group"] == LAB.number]
+
+
+def hear(count, job=None):
+    wait_until(lambda: at_node("hearing", job) == count,
+               lambda: f"{count} ranks hear, {at_node('hearing', job)} do")
 
 
 def link_bytes(ns):
@@ -146,6 +160,17 @@ def _(lab):
     for ns in RANKS:
         equal(t.more[ns]["multicast"], t.blocks, f"packets by multicast at {ns}")
         equal(t.more[ns]["results"], t.blocks, f"results at {ns}")
+        shown = [g for g in show(ns, "group") if g["group"] == job.group]
+        equal([(g["multicast"], g.get("hearing")) for g in shown], [(group, None)],
+              f"what {ns} shows of it")
+    # so is the incarnation: who has no rights there is not told where to listen
+    equal([as_nobody(ns, "multicast") for ns in (NODE, "h1")], [[None]] * 2, "for everybody")
+    equal(as_nobody(NODE, "hearing"), [4], "ranks that hear, for everybody")
+    # groups that exist keep what they were formed with
+    set_range("none")
+    t = Traffic(job, 1)
+    t.expect_link(1)
+    t.expect_once()
     job.close()
     wait_until(lambda: not any(memberships(ns) for ns in RANKS), "the hosts leave the group")
 
@@ -154,18 +179,34 @@ def _(lab):
 def _(lab):
     job = lab.job()
     hear(4)
+
+    def more(name, handles):
+        """Packets by multicast, and blocks, of an operation that has been submitted."""
+        for rank, handle in zip(job.ranks, handles):
+            equal(rank.wait(handle).result, 0, f"{name} at rank {rank.rank}")
+        after = abi.counters(NODE)
+        return tuple(after[c] - before[c] for c in ("multicast", "blocks"))
     before = abi.counters(NODE)
-    handles = [r.submit(coll=abi.BARRIER, dtype=0, op=0) for r in job.ranks]
-    for rank, handle in zip(job.ranks, handles):
-        equal(rank.wait(handle).result, 0, "barrier")
-    more = abi.counters(NODE)["multicast"] - before["multicast"]
-    equal(more, 1, "packets by multicast for a barrier")
+    equal(more("barrier", [r.submit(coll=abi.BARRIER, dtype=0, op=0) for r in job.ranks]), (1, 1),
+          "packets by multicast for a barrier")
     bufs = [array.array("i", range(1000) if r.rank == 1 else bytes(4000)) for r in job.ranks]
-    handles = [r.submit(coll=abi.BROADCAST, op=0, root=1, count=1000, send=b.buffer_info()[0],
-                        recv=b.buffer_info()[0]) for r, b in zip(job.ranks, bufs)]
-    for rank, handle, buf in zip(job.ranks, handles, bufs):
-        equal(rank.wait(handle).result, 0, "broadcast")
+    before = abi.counters(NODE)
+    sent, blocks = more("broadcast", [
+        r.submit(coll=abi.BROADCAST, op=0, root=1, count=1000, send=b.buffer_info()[0],
+                 recv=b.buffer_info()[0]) for r, b in zip(job.ranks, bufs)])
+    equal(sent, blocks, "packets by multicast where all want the elements but the root")
+    for rank, buf in zip(job.ranks, bufs):
         equal(list(buf), list(range(1000)), f"broadcast at rank {rank.rank}")
+    # one of four wants them: they would go to three for nothing
+    bufs = [array.array("i", range(1000)) for _ in job.ranks]
+    got = array.array("i", bytes(4000))
+    before = abi.counters(NODE)
+    sent, blocks = more("reduce", [
+        r.submit(coll=abi.REDUCE, root=2, count=1000, send=b.buffer_info()[0],
+                 recv=got.buffer_info()[0] if r.rank == 2 else 0)
+        for r, b in zip(job.ranks, bufs)])
+    equal((sent, blocks > 1), (0, True), "packets by multicast where one wants the elements")
+    equal(list(got), list(range(0, 4000, 4)), "reduce at its root")
     job.run(1000, 3)
     job.close()
 
@@ -240,6 +281,50 @@ def _(lab):
     job.close()
 
 
+@test("two groups that happen to have one address")
+def _(lab):
+    all_ports()
+    one = "239.77.1.1/32"
+    here, there = lab.job(one, ("h1", "h2", "h3")), lab.job(one, ("h3", "h4"))
+    for job, count in ((here, 3), (there, 2)):
+        hear(count, job)
+    equal([at_node("multicast", job) for job in (here, there)], ["239.77.1.1"] * 2, "addresses")
+    t = Traffic(here)
+    t.expect_link(1)
+    t.expect_once()
+    # of h4 nobody is in it; h3, which is in both, takes its own
+    equal([t.more[ns]["multicast"] for ns in RANKS], [t.blocks] * 3 + [0], "packets by multicast")
+    equal(t.more["h4"]["drop_no_group"] > 0, True, "h4 drops them")
+    equal(t.more["h3"]["drop_no_group"], 0, "h3 drops none")
+    here.close()
+    wait_until(lambda: memberships("h1") == [], "h1 leaves it")
+    # h3 stays in it for the other one
+    t = Traffic(there)
+    t.expect_link(1)
+    t.expect_once()
+    equal([t.more[ns]["multicast"] for ns in RANKS], [0, 0, t.blocks, t.blocks],
+          "packets by multicast")
+    there.close()
+
+
+@test("what is sent to the group stays on the link, and is the node's")
+def _(lab):
+    all_ports()
+    job = lab.job()
+    hear(4)
+    group = at_node("multicast")
+    tap = w.Tap(OTHER)
+    t = Traffic(job)
+    t.expect_once()
+    frames = [f for f in tap.frames() if f.dst == group]
+    equal(sum(len(f.units()) for f in frames), t.blocks, "results that come to a host beside")
+    heads = {(f.raw[:6], f.raw[22], f.src, f.outgoing) for f in frames}
+    low = socket.inet_aton(group)[1:]
+    mac = bytes((1, 0, 0x5e, low[0] & 0x7f, *low[1:]))
+    equal(heads, {(mac, 1, "10.7.0.5", False)}, "link address, TTL, sender")
+    job.close()
+
+
 def send_to_group(ns, group, payload):
     with w.netns(ns):
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -247,6 +332,16 @@ def send_to_group(ns, group, payload):
     sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, struct.pack("=8xi", by))
     sock.sendto(payload, (group, w.PORT))
     sock.close()
+
+
+def join_group(ns, group):
+    """Returns a socket that is in it."""
+    with w.netns(ns):
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        by = socket.if_nametoindex("eth0")
+    sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
+                    socket.inet_aton(group) + struct.pack("=4xi", by))
+    return sock
 
 
 @test("what others send to the group is dropped, and counted")
@@ -265,7 +360,105 @@ def _(lab):
         send_to_group(OTHER, group, packet.pack())
         wait_until(lambda b=before, c=counter: abi.counters("h1")[c] > b,
                    f"{counter} counts packet type {kind}")
+    # a result of the node's, again: from somebody else's address; to a group that another program
+    # of the host is in, and no rank
+    tap = w.Tap("h1")
+    job.run(1000, 4)
+    result = [p for f in tap.frames() if f.dst == group for p in f.units()][-1]
+    equal(result.kind, w.RESULT, "type of what comes by multicast")
+    program = join_group("h1", STRANGE)
+    for ns, to, counter in ((OTHER, group, "drop_port"), (NODE, STRANGE, "drop_address"),
+                            (NODE, group, "drop_duplicate")):
+        before = abi.counters("h1")
+        send_to_group(ns, to, result.pack())
+        wait_until(lambda b=before, c=counter: abi.counters("h1")[c] == b[c] + 1,
+                   lambda c=counter: f"{c} counts a result: {abi.drops('h1')}")
+        equal(abi.counters("h1")["multicast"] - before["multicast"],
+              int(counter == "drop_duplicate"), f"packets by multicast beside {counter}")
+    program.close()
     job.run(N, 5)
+    job.close()
+
+
+class Liar:
+    """A socket at @ns with the node's address, whose super-packets go to the group @dst."""
+
+    def __init__(self, ns, dst):
+        with w.netns(ns):
+            self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            by = socket.if_nametoindex("eth0")
+        self.dst = dst
+        self.sock.setsockopt(socket.IPPROTO_IP, IP_TRANSPARENT, 1)
+        self.sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, struct.pack("=8xi", by))
+        self.sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_LOOP, 0)
+        self.sock.bind((NODE_IP, 0))
+
+    def send(self, units):
+        self.sock.setsockopt(SOL_UDP, UDP_SEGMENT, len(units[0]))
+        self.sock.sendto(b"".join(units), (self.dst, w.PORT))
+
+
+def forged(tap, down, src, dst, kind, body=b"", **fields):
+    """
+    A frame from @src, to all of the group @dst or to a host there, with what @down has of the node.
+    """
+    packet = w.Packet(kind, body, group=down.group, incarnation=down.incarnation,
+                      epoch=down.epoch, cookie=down.cookie, **fields)
+    a = address(dst)
+    mac = bytes((1, 0, 0x5e, a[1] & 0x7f, *a[2:])) if a[0] >= 224 else mac_of(dst)
+    return w.ether(tap.mac, mac, w.ip(src, dst, w.udp(src, dst, packet.pack())))
+
+
+def address(text):
+    return socket.inet_pton(socket.AF_INET, text)
+
+
+def mac_of(ip):
+    shown = json.loads(tool("ip", "-n", f"h{ip[-1]}", "-j", "link", "show", "dev", "eth0"))
+    return bytes.fromhex(shown[0]["address"].replace(":", ""))
+
+
+def drops_one(ns, counter, tap, frame):
+    before = abi.counters(ns)[counter]
+    tap.send(frame)
+    wait_until(lambda: abi.counters(ns)[counter] == before + 1, f"{counter} at {ns}")
+
+
+@test("a member lies by multicast: calls are answered seldom, and the rest is dropped")
+def _(lab):
+    all_ports()
+    tap = w.Tap("h4")
+    job = lab.job()
+    hear(4)
+    job.run(1000, 1)
+    group = at_node("multicast")
+    down = [p for p in tap.packets(w.RESULT, outgoing=False) if p.group == job.group][-1]
+    # by its own address, and where else they are to go
+    drops_one("h1", "drop_port", tap, forged(tap, down, "10.7.0.4", group, w.RESULT,
+                                             psn=down.psn + 1, opseq=down.opseq + 1))
+    for first, to in ((0, "239.77.255.1"), (5, group)):
+        drops_one("h1", "drop_malformed", tap,
+                  forged(tap, down, NODE_IP, "10.7.0.1", w.PEERS, w.peers_body(first, 1, to),
+                         flags=w.F_MULTICAST))
+    equal(memberships("h1"), [group], "multicast groups that h1 is in")
+    # the others answer
+    calls = [w.Packet(w.PEERS, w.peers_body(1000 + i, 1, group), group=down.group,
+                      incarnation=down.incarnation, epoch=down.epoch, cookie=down.cookie,
+                      flags=w.F_MULTICAST).pack() for i in range(CALLS)]
+    liar = Liar("h4", group)
+    heard, probes = abi.counters("h1")["multicast"], abi.counters(NODE)["probes"]
+    begin = time.monotonic()
+    for i in range(0, CALLS, AT_ONCE):
+        liar.send(calls[i:i + AT_ONCE])
+    took = time.monotonic() - begin
+    wait_until(lambda: abi.counters("h1")["multicast"] >= heard + CALLS, "h1 has all calls")
+    most = 3 * (int(took * 1000) + 20)          # and idle ranks' own
+    probes = abi.counters(NODE)["probes"] - probes
+    equal(0 < probes <= most, True, f"{probes} PROBEs in {took:.3f} s, at most {most}")
+    # the node calls again, when somebody says something
+    job.run(N, 2)
+    hear(4)
+    Traffic(job, 3).expect_link(1)
     job.close()
 
 

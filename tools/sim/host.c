@@ -315,9 +315,13 @@ static bool ep_deliver(struct netinc_ep *ep, struct netinc_op *op, const struct 
 	if ((*seen(h, o, idx))++)
 		sim_fail(h->sim, "rank %u gets block %llu of operation %u twice", h->rank,
 			 (unsigned long long)idx, op->seq);
-	/* what was completed without a rank goes to it whether it wants it or not */
+	/*
+	 * what was completed without a rank, and what goes by multicast, goes to it whether it
+	 * wants it or not
+	 */
 	if ((b->bits & INC_F_WANT ? b->elems * o->elem_size : 0) != pay->len &&
-	    ((b->bits & INC_F_WANT) || !((pay->flags & INC_F_PARTIAL) || hostile_members(h->sim))))
+	    ((b->bits & INC_F_WANT) || !((pay->flags & INC_F_PARTIAL) || h->sim->plan.multicast ||
+					 hostile_members(h->sim))))
 		sim_fail(h->sim, "rank %u gets %u bytes for %u elements", h->rank, pay->len,
 			 b->elems);
 	if (pay->flags & INC_F_PARTIAL)
@@ -433,11 +437,21 @@ static const struct netinc_ep_ops ep_ops = {
 	.state = ep_state,
 };
 
+bool host_listens(const struct host *h)
+{
+	return !h->gone && netinc_ep_multicast_group(&h->ep) && h->ep.multicast.joined;
+}
+
 /* After everything that may have changed it: is a timer wanted earlier than the queued one? */
 static void arm(struct host *h)
 {
-	u64 at = netinc_ep_timer(&h->ep, h->sim->now);
+	u64 at;
 
+	/* as the kernel's worker does, and at once */
+	if (!h->gone && netinc_ep_multicast_group(&h->ep) && !h->ep.multicast.tried)
+		netinc_ep_multicast_tried(&h->ep, !(h->sim->plan.unable >> h->rank & 1),
+					  h->sim->now);
+	at = netinc_ep_timer(&h->ep, h->sim->now);
 	if (!at || h->gone)
 		return;
 	if (h->timer_at && h->timer_at <= at)
@@ -552,6 +566,10 @@ void host_rx(struct host *h, const struct frame *f)
 			sim_fail(h->sim, "a datagram of the node does not parse: counter %d", -err);
 		sim_trace(h->sim, "rank %u: gets type %u from %u, psn %u, epoch %u", h->rank,
 			  pkt.type, f->from, pkt.psn, pkt.epoch);
+		if (f->many && !(host_listens(h) && netinc_multicast_ok(&pkt)))
+			continue;
+		pkt.multicast = f->many;
+		h->ep.counters[INC_C_MULTICAST] += f->many;
 		if (hostile_is_rank(h->sim, h->rank) &&
 		    hostile_join_rx(h, &pkt, f->d[i]->data + sizeof(struct inc_hdr)))
 			continue;

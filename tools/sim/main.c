@@ -168,6 +168,7 @@ static void report(const struct totals *t, double time)
 		{ "too late", INC_C_DROP_TOO_LATE }, { "moves", INC_C_MOVES },
 		{ "contributed from what is retained", INC_C_RETAINED_SENT },
 		{ "parts of partials", INC_C_PARTS }, { "blocks of zeros", INC_C_BLOCKS_ZERO },
+		{ "packets by multicast", INC_C_MULTICAST },
 	};
 	u32 i;
 

@@ -125,6 +125,7 @@ static struct frame *frame_new(struct sim *sim, u32 from, u32 to, u32 net, struc
 	f->from = from;
 	f->to = to;
 	f->net = net;
+	f->many = false;
 	f->n = n;
 	memcpy(f->d, d, n * sizeof(*d));
 	return f;
@@ -200,12 +201,17 @@ static void send_frame(struct sim *sim, struct frame *f)
 	u32 i;
 
 	drop_long(sim, f);
+	if (f->many && (sim->plan.deaf >> f->to & 1) && sim->now >= sim->plan.deaf_at) {
+		frame_free(sim, f);
+		return;
+	}
 	if (!f->n || !trouble_reaches(sim, f->from, f->to, f->net)) {
 		frame_free(sim, f);
 		return;
 	}
 	if (sim_happens(sim, sim->plan.duplicate)) {
 		copy = frame_new(sim, f->from, f->to, f->net, f->d, f->n);
+		copy->many = f->many;
 		for (i = 0; i < f->n; i++)
 			dgram_get(f->d[i]);
 		carry(sim, copy, 1 + sim_below(sim, sim->plan.late_delay));
@@ -222,7 +228,7 @@ static void send_frame(struct sim *sim, struct frame *f)
 	carry(sim, f, late);
 }
 
-void net_send(struct sim *sim, u32 from, u32 to, u32 net, struct dgram **d, u32 n)
+static void send_all(struct sim *sim, u32 from, u32 to, u32 net, bool many, struct dgram **d, u32 n)
 {
 	u32 most = sim->plan.gso ? sim->plan.super_packet : 1, i, k;
 
@@ -238,9 +244,30 @@ void net_send(struct sim *sim, u32 from, u32 to, u32 net, struct dgram **d, u32 
 		hostile_hear(sim, from, to, net, d[i]);
 		k = min(most, n - i);
 		f = frame_new(sim, from, to, net, d + i, k);
+		f->many = many;
 		others_sent(sim, f);
 		send_frame(sim, f);
 	}
+}
+
+void net_send(struct sim *sim, u32 from, u32 to, u32 net, struct dgram **d, u32 n)
+{
+	send_all(sim, from, to, net, false, d, n);
+}
+
+void net_send_many(struct sim *sim, const struct node *from, struct dgram **d, u32 n)
+{
+	u32 i, k;
+
+	for (i = 0; i < sim->plan.hosts; i++) {
+		if (!host_listens(&sim->host[i]))
+			continue;
+		for (k = 0; k < n; k++)
+			dgram_get(d[k]);
+		send_all(sim, from->addr, i, from->net[i], true, d, n);
+	}
+	for (k = 0; k < n; k++)
+		dgram_put(sim, d[k]);
 }
 
 static u32 group_of(const struct frame *f)

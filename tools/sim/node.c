@@ -34,10 +34,23 @@ static void group_event(struct netinc_group *g, enum inc_event event, u32 rank)
 		  event, (int)rank, g->epoch, g->state, g->move);
 }
 
+/* As one_port.c of the kernel's node: all of them come by one port. */
+bool node_may_hear(struct netinc_group *g, u32 child)
+{
+	const struct netinc_member *m = g->members;
+	u32 i;
+
+	for (i = 0; i < g->nmembers; i++)
+		if (m[i].present && m[i].peer.ifindex != m[child].peer.ifindex)
+			return false;
+	return true;
+}
+
 static const struct netinc_group_ops group_ops = { .send = node_send,
 						   .event = group_event,
 						   .link = group_link,
 						   .renumber = group_renumber,
+						   .multicast = node_may_hear,
 						   .send_up = node_send_up };
 
 /*
@@ -119,6 +132,9 @@ static struct netinc_group *group_new(struct node *n, const struct netinc_pkt *p
 		cfg.has_parent = true;
 		cfg.up_block = p->tree.block[n->place];
 		cfg.up_nonce = (u32)sim_random(n->sim) | 1;
+	} else if (p->multicast && n->place < SIM_EDGE && !hostile_nodes(n->sim)) {
+		cfg.multicast = trouble_peer(SIM_MANY, 0);
+		cfg.multicast.addr[0] = 239;
 	}
 
 	for (; !join->lineage && p->fallback && cfg.nstandby < p->standbys; cfg.nstandby++)
@@ -496,7 +512,7 @@ void node_free(struct sim *sim)
 
 	for (i = 0; i < SIM_PLACES; i++) {
 		node_forget(&sim->node[i]);
-		for (k = 0; k < SIM_ADDRS; k++)
+		for (k = 0; k <= SIM_MANY; k++)
 			free(sim->node[i].out[k]);
 	}
 }

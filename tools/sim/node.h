@@ -37,6 +37,10 @@ static inline struct node *node_of(struct netinc_group *g)
 
 extern const struct netinc_agg_ops node_agg_ops;
 
+/* node.c */
+/* Do all come by one port, so that multicast reaches them? */
+bool node_may_hear(struct netinc_group *g, u32 child);
+
 /* node_out.c */
 /* For a host, by its address; it leaves with node_flush(). */
 void node_queue(struct node *n, u32 to, struct dgram *d);

@@ -72,9 +72,11 @@ void node_flush(struct node *n)
 {
 	u32 i;
 
-	for (i = 0; i < SIM_ADDRS; i++) {
+	for (i = 0; i <= SIM_MANY; i++) {
 		end_run(n, i);
-		if (!node_silent(n) && hostile_is_place(n->sim, n->place))
+		if (i == SIM_MANY && !node_silent(n))
+			net_send_many(n->sim, n, n->out[i], n->nout[i]);
+		else if (!node_silent(n) && hostile_is_place(n->sim, n->place))
 			hostile_node_send(n, i, n->net[i], n->out[i], n->nout[i]);
 		else if (!node_silent(n))
 			net_send(n->sim, n->addr, i, n->net[i], n->out[i], n->nout[i]);
@@ -107,6 +109,12 @@ static void queue_all(struct netinc_group *g, u32 children, struct dgram *d)
 	dgram_put(n->sim, d);
 }
 
+static void queue_many(struct netinc_group *g, struct dgram *d)
+{
+	g->counters[INC_C_MULTICAST]++;
+	node_queue(node_of(g), SIM_MANY, d);
+}
+
 void node_send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body,
 	       u32 len)
 {
@@ -116,6 +124,10 @@ void node_send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, 
 	p.len = len;
 	sim_trace(n->sim, "node %u: type %u to %d, psn %u + %u, epoch %u", n->place, p.type,
 		  (int)child, p.psn, p.span, p.epoch);
+	if (p.multicast) {
+		queue_many(g, dgram_build(n->sim, &p, NULL, body));
+		return;
+	}
 	queue_all(g, child, dgram_build(n->sim, &p, NULL, body));
 }
 
@@ -310,15 +322,67 @@ static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot, u32 part)
 	return true;
 }
 
+/*
+ * Does it hear what goes by multicast? Whose host never has is not to be taken for one that does.
+ */
+static bool child_hears(struct netinc_group *g, u32 child)
+{
+	const struct sim *sim = node_of(g)->sim;
+	u32 host = node_group_of(g)->link[child];
+
+	if (!g->members[child].hears || !node_may_hear(g, child))
+		return false;
+	if (!hostile_is_rank(sim, host) && host < SIM_MAX_HOSTS &&
+	    ((sim->plan.unable | (sim->plan.deaf_at ? 0 : sim->plan.deaf)) >> host & 1))
+		sim_fail(node_of(g)->sim, "node %u: child %u, at host %u, hears nothing by multicast",
+			 node_of(g)->place, child, host);
+	return true;
+}
+
+/*
+ * Does one result do for all that hear? *@wants: with elements, as at least half of them want
+ * these; else none does.
+ */
+static bool all_alike(struct netinc_group *g, const struct netinc_slot *slot, bool *wants)
+{
+	u32 hearing = 0, n = 0, i;
+
+	for (i = 0; i < g->agg.children; i++) {
+		hearing += child_hears(g, i);
+		n += child_hears(g, i) && (slot->in[i].flags & INC_F_WANT);
+	}
+	*wants = n;
+	return hearing > 1 && (!n || 2 * n >= hearing);
+}
+
+/* To a host, or to all that hear: elements if it @wants them; else that there are some. */
+static void queue_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 to,
+			 struct dgram *d, bool wants)
+{
+	struct node *n = node_of_agg(agg);
+	struct netinc_pkt pkt;
+
+	if (to == SIM_MANY)
+		group_of(agg)->counters[INC_C_MULTICAST]++;
+	if (d && (wants || !(slot->flags & INC_F_PAYLOAD))) {
+		node_queue(n, to, dgram_get(d));
+		return;
+	}
+	netinc_agg_result_header(agg, slot, wants && (slot->flags & INC_F_ZERO), &pkt);
+	node_queue_empty(n, to, &pkt);
+}
+
 /* Elements for children that want them; the others are told that the block is complete. */
 static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
 {
 	struct node *n = node_of_agg(agg);
 	bool elements = slot->flags & INC_F_PAYLOAD;
 	bool zero = slot->flags & INC_F_ZERO;
-	struct netinc_pkt pkt, empty;
+	struct netinc_group *g = group_of(agg);
+	bool alike, wants = false;
+	struct netinc_pkt pkt;
 	struct dgram *d = NULL;
-	u32 i, to;
+	u32 i;
 
 	if (slot->len && elements && !slot->result.obj == !zero)
 		sim_fail(n->sim,
@@ -327,23 +391,18 @@ static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *sl
 	netinc_agg_result_header(agg, slot, true, &pkt);
 	if (!(slot->result.flags & INC_F_DESC))
 		pkt.flags &= ~INC_F_DESC;
-	netinc_agg_result_header(agg, slot, false, &empty);
 	if (slot->result.obj)
 		d = dgram_build(n->sim, &pkt, slot->result.obj ? (void *)
 				((struct dgram *)slot->result.obj)->data : NULL,
 				dgram_elements(&slot->result));
 	sim_trace(n->sim, "node %u: result %llu to %d", n->place, (unsigned long long)slot->q,
 		  (int)child);
-	for (i = 0; i < agg->children; i++) {
-		if (child != NETINC_ALL && child != i)
-			continue;
-		to = link_of(group_of(agg), i);
-		if (d && ((slot->in[i].flags & INC_F_WANT) || !elements))
-			node_queue(n, to, dgram_get(d));
-		else
-			node_queue_empty(n, to, zero && (slot->in[i].flags & INC_F_WANT) ? &pkt :
-											   &empty);
-	}
+	alike = child == NETINC_ALL && all_alike(g, slot, &wants);
+	if (alike)
+		queue_result(agg, slot, SIM_MANY, d, wants);
+	for (i = 0; i < agg->children; i++)
+		if (child == NETINC_ALL ? !(alike && child_hears(g, i)) : child == i)
+			queue_result(agg, slot, link_of(g, i), d, slot->in[i].flags & INC_F_WANT);
 	if (d)
 		dgram_put(n->sim, d);
 }

@@ -132,6 +132,28 @@ static void pick_partial(struct sim *sim)
 	}
 }
 
+/*
+ * Results by multicast; now and then some hosts cannot join, or it ceases to reach some, or never
+ * does. By dice of its own: a seed is the same otherwise.
+ */
+static void pick_multicast(struct sim *sim)
+{
+	static const u64 key[2] = { 0x6d756c7469636173, 0x74 };
+	struct plan *p = &sim->plan;
+	u32 all = (1u << p->hosts) - 1;
+	u64 dice[2] = { sim->seed, 0 };
+
+	dice[0] = netinc_siphash(dice, sizeof(dice), key);
+	dice[1] = netinc_siphash(dice, sizeof(dice), key);
+	p->multicast = !(dice[0] & 3);
+	if (dice[0] & 4)
+		p->deaf = all & (dice[0] >> 3) & (dice[0] >> 19);
+	if (dice[0] >> 62 == 3)
+		p->unable = all & (dice[0] >> 35);
+	if (dice[1] & 1)
+		p->deaf_at = (dice[1] >> 1) % 300000;
+}
+
 void plan_make(struct sim *sim)
 {
 	struct plan *p = &sim->plan;
@@ -173,6 +195,7 @@ void plan_make(struct sim *sim)
 	if (p->hosts > 1 && one_in(sim, 8))
 		pick_partial(sim);
 	tree_pick(sim);
+	pick_multicast(sim);
 }
 
 static const char *const fault_names[FAULT_COUNT] = {
@@ -188,6 +211,9 @@ void plan_print(const struct sim *sim)
 	printf("# %u hosts, W %u, block %u, super-packet %u, gso %d, first block %#llx, dead %u ms\n",
 	       p->hosts, p->window, p->block[0], p->super_packet, p->gso,
 	       (unsigned long long)p->first_block, p->dead_ms);
+	if (p->multicast)
+		printf("# results by multicast, hosts %#x are not in the group, %#x deaf from %llu us on\n",
+		       p->unable, p->deaf, (unsigned long long)p->deaf_at);
 	if (p->late_ms)
 		printf("# late %u ms: partial\n", p->late_ms);
 	printf("# loss %u burst %u dup %u reorder %u corrupt %u per 1000, delay %u + %u, late copies %u us\n",

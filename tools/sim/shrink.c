@@ -344,7 +344,7 @@ static bool simpler(struct shrink *s)
 		{ SET_WINDOW, INC_MIN_WINDOW }, { SET_BLOCK, INC_MIN_BLOCK }, { SET_DELAY, 10 },
 		{ SET_LATE, 1000 }, { SET_FALLBACK, INC_FALLBACK_NONE },
 		{ SET_FALLBACK, INC_FALLBACK_STANDBY }, { SET_STANDBYS, 0 }, { SET_STANDBYS, 1 },
-		{ SET_NETWORKS, 0 },
+		{ SET_NETWORKS, 0 }, { SET_MULTICAST, 0 }, { SET_UNABLE, 0 }, { SET_DEAF, 0 },
 	};
 	bool any = false;
 	u32 i;

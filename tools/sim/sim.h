@@ -54,6 +54,7 @@
 #define SIM_EDGE	SIM_MAX_NODES
 #define SIM_PLACES	(SIM_MAX_NODES + SIM_MAX_HOSTS)
 #define SIM_ADDRS	(SIM_MAX_HOSTS + SIM_MAX_NODES)
+#define SIM_MANY	SIM_ADDRS	/* all hosts that are in a node's multicast group */
 #define SIM_MAX_TROUBLES 3
 #define SIM_STRANGER	255		/* in events: he has no address */
 
@@ -69,6 +70,7 @@ struct frame {
 	u32 from;
 	u32 to;
 	u32 net;		/* that it travels through */
+	bool many;		/* sent to a multicast group, of which this is one's copy */
 	u32 n;
 	struct dgram *d[];
 };
@@ -221,6 +223,10 @@ struct plan {
 	u32 standbys;
 	bool networks;		/* every node has a network of its own */
 	u32 others;		/* groups that the node serves besides */
+	/* results by multicast; bits of hosts that cannot join, and of those it does not reach */
+	bool multicast;
+	u32 unable, deaf;
+	u64 deaf_at;		/* from then on */
 	struct plan_tree tree;
 	struct plan_hostile hostile;
 	struct plan_round round[SIM_MAX_ROUNDS];
@@ -301,12 +307,13 @@ struct node {
 	u64 held;		/* bytes */
 	u64 folds;
 	u64 said[3];		/* by the group of the frame at hand: verify_answers_begin() */
-	/* by address, as are the next four */
-	struct dgram **out[SIM_ADDRS];
-	u32 nout[SIM_ADDRS];
-	u32 cap[SIM_ADDRS];
+	/* by address, or SIM_MANY, as are the next three */
+	struct dgram **out[SIM_ADDRS + 1];
+	u32 nout[SIM_ADDRS + 1];
+	u32 cap[SIM_ADDRS + 1];
 	/* results without elements, to leave as one; type 0: none */
-	struct netinc_pkt run[SIM_ADDRS];
+	struct netinc_pkt run[SIM_ADDRS + 1];
+	/* by address */
 	u32 net[SIM_ADDRS];	/* through which a host has been heard last */
 };
 
@@ -340,6 +347,7 @@ enum set {
 	SET_FAULT_NODE,
 	SET_TROUBLE, SET_TROUBLE_PLACE, SET_TROUBLE_HOST, SET_TROUBLE_WHEN, SET_TROUBLE_AT,
 	SET_TROUBLE_LASTS,
+	SET_MULTICAST, SET_UNABLE, SET_DEAF, SET_DEAF_AT,
 	SET_OTHERS, SET_HOSTILE, SET_HOSTILE_RANKS, SET_HOSTILE_PLACES, SET_HOSTILE_ROOTS,
 	SET_TRICKS, SET_LIE_RATE,
 	SET_LIE_PAUSE, SET_LIES, SET_HONEST,
@@ -646,6 +654,8 @@ const u8 *dgram_elements(const struct netinc_pay *pay);
 struct dgram *dgram_build(struct sim *sim, const struct netinc_pkt *pkt,
 			  const struct inc_desc *desc, const void *body);
 void sim_at(struct sim *sim, u64 at, u8 type, u32 who, struct frame *frame);
+/* To every host of @n's group that is in its multicast group; takes the references. */
+void net_send_many(struct sim *sim, const struct node *from, struct dgram **d, u32 n);
 /* Send @n datagrams; takes the references. As super-packets of plan.super_packet if it has them. */
 void net_send(struct sim *sim, u32 from, u32 to, u32 net, struct dgram **d, u32 n);
 void frame_free(struct sim *sim, struct frame *f);
@@ -683,6 +693,8 @@ void node_free(struct sim *sim);
 /* host.c */
 void host_start(struct sim *sim, u32 rank);
 void host_rx(struct host *h, const struct frame *f);
+/* Is it in the multicast group of its node? */
+bool host_listens(const struct host *h);
 void host_timer(struct host *h);
 void host_app(struct host *h);
 void host_pump(struct host *h);

@@ -9,6 +9,7 @@
  * each block, which nodes add up and ranks compare with what it must be.
  *
  *	main.c	options, what is done in which order, what is printed
+ *	sites.c	likewise, where a leaf and what is below it are at another site
  *	tree.c	who is below whom
  *	net.c	time, events, links, what is counted of packets
  *	node.c	what the kernel's glue does at a node
@@ -55,6 +56,15 @@ struct node_group {
 /* One direction of a link. */
 struct link {
 	u64 free;		/* ns: it can begin with a packet from then on */
+	struct far *far;	/* what it is like, NULL: as all within a site */
+};
+
+/* Between sites: one direction, and what has happened there since count_begin(). */
+struct far {
+	u64 packets, bytes;	/* that were sent, also those that were lost */
+	u64 lost;
+	u64 overflows;		/* for which there was no room in the queue */
+	u64 longest;		/* ns: in the queue */
 };
 
 /* What a node or a host has sent and got since the last count_begin(). */
@@ -98,6 +108,13 @@ struct large_cfg {
 	u32 delay_ns;		/* of a link, one direction */
 	u32 mbit;		/* of a link, one direction */
 	u32 fail_permille;	/* of the nodes */
+	/* between sites; 0 Mbit/s: there is one site */
+	u32 far_mbit;
+	u32 far_delay_us;	/* one direction */
+	u32 far_loss;		/* packets of 10000 */
+	u32 far_queue_us;	/* how long packets may wait in front of the link */
+	u32 seed;		/* of what is lost */
+	u32 ops;		/* large ones, one behind the other */
 };
 
 struct event {
@@ -125,6 +142,8 @@ struct large {
 	u32 nodes;
 	u32 levels;		/* of nodes */
 	u32 nonces;
+	u64 random;
+	struct far far[2];	/* up and down */
 	struct node *node;
 	struct rank *rank;
 	enum await await;
@@ -137,6 +156,9 @@ void tree_make(struct large *sys);
 /* Numbers of the nodes that fail: as many as cfg.fail_permille says, spread over all of them. */
 u32 tree_failing(const struct large *sys, u32 i);
 u32 tree_fails(const struct large *sys);
+
+/* sites.c */
+void sites_run(struct large *sys);
 
 /* net.c */
 void die(const struct large *sys, const char *fmt, ...);

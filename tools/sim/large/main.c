@@ -238,6 +238,12 @@ static void parse(struct large_cfg *cfg, int argc, char **argv)
 		{ "--delay-ns", &cfg->delay_ns, 0, 1000000000 },
 		{ "--mbit", &cfg->mbit, 1, 1000000 },
 		{ "--fail-permille", &cfg->fail_permille, 0, 1000 },
+		{ "--far-mbit", &cfg->far_mbit, 0, 1000000 },
+		{ "--far-delay-us", &cfg->far_delay_us, 0, 1000000 },
+		{ "--far-loss", &cfg->far_loss, 0, 10000 },
+		{ "--far-queue-us", &cfg->far_queue_us, 0, 10000000 },
+		{ "--seed", &cfg->seed, 1, 0xffffffff },
+		{ "--ops", &cfg->ops, 1, 1000 },
 	};
 	u32 k;
 	int i;
@@ -264,12 +270,15 @@ int main(int argc, char **argv)
 	static struct large sys = {
 		.cfg = { .ranks = 100, .fan_in = 32, .window = 128, .dead_ms = 1000,
 			 .block = 1408, .bytes = 262144, .delay_ns = 5000, .mbit = 1000,
-			 .fail_permille = 10 },
+			 .fail_permille = 10, .far_queue_us = 1000000, .seed = 1, .ops = 4 },
 	};
 
 	parse(&sys.cfg, argc, argv);
 	netinc_reduce_init(netinc_cpu_features());
-	run(&sys);
+	if (sys.cfg.far_mbit)
+		sites_run(&sys);
+	else
+		run(&sys);
 	clean(&sys);
 	return 0;
 }

@@ -120,6 +120,47 @@ static void count(struct large *sys, u32 who, u32 bytes)
 	sys->node[who].seen.bytes += bytes;
 }
 
+static void frame_free(struct large *sys, struct frame *f)
+{
+	load_put(sys, f->load);
+	free(f);
+}
+
+static u64 far_time(const struct large *sys, u64 bytes)
+{
+	return bytes * 8000 / sys->cfg.far_mbit;
+}
+
+/* Marsaglia, "Xorshift RNGs", 2003: enough for what is lost. */
+static u32 far_dice(struct large *sys)
+{
+	sys->random ^= sys->random << 13;
+	sys->random ^= sys->random >> 7;
+	sys->random ^= sys->random << 17;
+	return (u32)(sys->random >> 16) % 10000;
+}
+
+/* False: the packet is lost, on the link or in front of it. */
+static bool far_takes(struct large *sys, struct link *link, u32 bytes)
+{
+	u64 wait = max(link->free, sys->now) - sys->now;
+	struct far *far = link->far;
+
+	far->packets++;
+	far->bytes += bytes;
+	far->longest = max(far->longest, wait);
+	if (wait > sys->cfg.far_queue_us * 1000ull) {
+		far->overflows++;
+		return false;
+	}
+	if (far_dice(sys) >= sys->cfg.far_loss)
+		return true;
+	/* it has taken its time on the link */
+	link->free = max(link->free, sys->now) + far_time(sys, bytes);
+	far->lost++;
+	return false;
+}
+
 void net_send(struct large *sys, u32 from, u32 to, const struct netinc_pkt *pkt, const void *body,
 	      u32 len, struct load *load)
 {
@@ -144,19 +185,19 @@ void net_send(struct large *sys, u32 from, u32 to, const struct netinc_pkt *pkt,
 	sys->types[pkt->type]++;
 	count(sys, from, bytes);
 	count(sys, to, bytes);
-	link->free = max(link->free, sys->now) + link_time(sys, bytes);
-	push(sys, link->free + sys->cfg.delay_ns, to, f);
+	if (link->far && !far_takes(sys, link, bytes)) {
+		frame_free(sys, f);
+		return;
+	}
+	link->free = max(link->free, sys->now) +
+		     (link->far ? far_time(sys, bytes) : link_time(sys, bytes));
+	push(sys, link->free + (link->far ? sys->cfg.far_delay_us * 1000ull : sys->cfg.delay_ns),
+	     to, f);
 }
 
 void net_timer(struct large *sys, u64 at, u32 who)
 {
 	push(sys, at, who, NULL);
-}
-
-static void frame_free(struct large *sys, struct frame *f)
-{
-	load_put(sys, f->load);
-	free(f);
 }
 
 static void step(struct large *sys)
@@ -221,6 +262,7 @@ void count_begin(struct large *sys)
 	u32 i;
 
 	memset(sys->types, 0, sizeof(sys->types));
+	memset(sys->far, 0, sizeof(sys->far));
 	for (i = 0; i < sys->nodes; i++)
 		sys->node[i].seen = (struct traffic){ 0 };
 }

@@ -253,8 +253,9 @@ static u64 tick_period(const struct large *sys, u32 i)
 {
 	const struct node_group *ng;
 
+	/* which hears of that when it begins */
 	for (ng = sys->node[i].groups; ng; ng = ng->next)
-		if (netinc_uplink_is_busy(&ng->g))
+		if (sys->cfg.far_mbit || netinc_uplink_is_busy(&ng->g))
 			return 10000000;
 	return sys->cfg.dead_ms * 1000000ull / 8;
 }
