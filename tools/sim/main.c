@@ -35,7 +35,7 @@ static void print_usage(int status)
 		"  --jobs N           in N processes (1)\n"
 		"  --progress N       a line every N seconds\n"
 		"  --keep-going N     end after N failures instead of the first\n"
-		"  --shrink N         take N seconds of a processor to make it smaller, 0: do not (30)\n"
+		"  --shrink N         take N million events to make it smaller, 0: do not (30)\n"
 		"  --override SET     change the plan of the seed: NAME[.ROUND[.STEP]]=VALUE,...\n"
 		"  --hostile WHO,...  rank, node, stranger, root: those lie, in every run; none: nobody does (a quarter of the runs)\n"
 		"  -v                 print every packet; neither processes nor shrinking\n\n"

@@ -3,11 +3,12 @@
  * A seed that fails is made smaller: one thing after the other is left out of its plan, as long as
  * it fails in the same way. What is left out changes what happens afterwards, so other random
  * decisions are tried as well. Every attempt is a process of its own: it may crash, or never end.
+ * What bounds the attempts is the number of their events, so that a seed becomes as small on every
+ * machine.
  */
 #include <inttypes.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,8 @@
 #define DESCENTS	3		/* from the whole seed to a small one */
 #define SHORTER		40		/* and in the end, for the shortest trace */
 #define ATTEMPT		20		/* seconds after which a run hangs */
+#define ATTEMPT_EVENTS	2000		/* that take as long as a process to run them in */
+#define HANG_EVENTS	5000000		/* and as long as a run that hangs */
 #define TRACE_LINES	60		/* at its begin, and at its end */
 
 /* How a run ended, and how large it was. */
@@ -33,8 +36,9 @@ struct attempt {
 struct shrink {
 	const struct options *o;
 	u64 seed;
-	double end;		/* of worked() */
 	u64 attempts;
+	u64 work;		/* that they have taken, in events */
+	u64 most;		/* that they may take */
 	u64 dice;		/* numbers that have been used */
 	struct sim *sim;	/* of the attempt, shared with it: it may crash */
 	struct attempt first, now;
@@ -87,6 +91,9 @@ static struct attempt attempt(struct shrink *s, const struct overrides *o, FILE 
 		perror("inc-sim: fork");
 		exit(2);
 	}
+	s->work += ATTEMPT_EVENTS + s->sim->steps;
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+		s->work += HANG_EVENTS;
 	/* formats are at the same address in both */
 	return measure(s->sim, status);
 }
@@ -102,27 +109,9 @@ static bool fails_alike(struct shrink *s, const struct overrides *o)
 	return true;
 }
 
-/*
- * Seconds that a processor has worked for this process and its attempts: what comes of it does not
- * depend on what else runs.
- */
-static double worked(void)
+static bool work_left(const struct shrink *s)
 {
-	static const int whose[] = { RUSAGE_SELF, RUSAGE_CHILDREN };
-	struct rusage r;
-	double sum = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(whose); i++) {
-		getrusage(whose[i], &r);
-		sum += r.ru_utime.tv_sec + r.ru_stime.tv_sec +
-		       (r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
-	}
-	return sum;
-}
-
-static bool in_time(const struct shrink *s)
-{
-	return worked() < s->end;
+	return s->work < s->most;
 }
 
 static bool try_dice(struct shrink *s, u8 field, struct overrides *o)
@@ -133,7 +122,7 @@ static bool try_dice(struct shrink *s, u8 field, struct overrides *o)
 
 	if (fails_alike(s, o))
 		return true;
-	for (i = 0; i < n && in_time(s); i++)
+	for (i = 0; i < n && work_left(s); i++)
 		if (override_set(o, override_of(SET_DICE, 0, 0, ++s->dice)) && fails_alike(s, o))
 			return true;
 	return false;
@@ -144,7 +133,7 @@ static bool try(struct shrink *s, u8 field, u32 round, u32 step, u64 value)
 {
 	struct overrides o = s->best;
 
-	return in_time(s) && override_set(&o, override_of(field, round, step, value)) &&
+	return work_left(s) && override_set(&o, override_of(field, round, step, value)) &&
 	       memcmp(&o, &s->best, sizeof(o)) && try_dice(s, field, &o);
 }
 
@@ -251,7 +240,7 @@ static bool without_steps(struct shrink *s, u32 round, u32 from, u32 n)
 	for (i = from; i < from + n; i++)
 		if (!override_set(&o, override_of(SET_DROP, round, i, 1)))
 			return false;
-	return in_time(s) && memcmp(&o, &s->best, sizeof(o)) && try_dice(s, SET_DROP, &o);
+	return work_left(s) && memcmp(&o, &s->best, sizeof(o)) && try_dice(s, SET_DROP, &o);
 }
 
 static bool fewer_steps(struct shrink *s)
@@ -285,7 +274,7 @@ static bool smaller_step(struct shrink *s, u32 round, u32 step)
 		return true;
 	if (count > 1 && try(s, SET_COUNT, round, step, 1))
 		return true;
-	for (lower = 1; count > lower + 1 && in_time(s);) {
+	for (lower = 1; count > lower + 1 && work_left(s);) {
 		if (try(s, SET_COUNT, round, step, (lower + count) / 2)) {
 			count = (lower + count) / 2;
 			any = true;
@@ -420,7 +409,7 @@ static void shortest(struct shrink *s)
 	struct attempt now = s->now;
 	u32 i;
 
-	for (i = 0; i < SHORTER && in_time(s); i++) {
+	for (i = 0; i < SHORTER && work_left(s); i++) {
 		if (!override_set(&o, override_of(SET_DICE, 0, 0, ++s->dice)) ||
 		    !fails_alike(s, &o) || s->now.steps >= now.steps)
 			continue;
@@ -438,7 +427,7 @@ static void tidy(struct shrink *s)
 	struct attempt a;
 	u32 i;
 
-	for (i = s->best.n; i-- && in_time(s);) {
+	for (i = s->best.n; i-- && work_left(s);) {
 		if (s->best.list[i].field >= SET_LOSS && s->best.list[i].field <= SET_MISHAPS)
 			continue;
 		o = s->best;
@@ -485,7 +474,7 @@ static void descend(struct shrink *s)
 
 	s->best = s->o->overrides;
 	s->now = s->first;
-	while (any && in_time(s)) {
+	while (any && work_left(s)) {
 		any = fewer_rounds(s);
 		any |= fewer_hosts(s);
 		any |= smaller_tree(s);
@@ -506,16 +495,15 @@ static bool smaller(const struct attempt *a, const struct attempt *b)
 	       b->steps + 20 * (b->hosts + b->ops + b->mishaps);
 }
 
-/* Once, and again with other random decisions while there is time. */
+/* Once, and again with other random decisions while there is work left. */
 static void descend_often(struct shrink *s)
 {
 	struct overrides best;
 	struct attempt now;
-	double begin = worked();
 	u32 i;
 
 	descend(s);
-	for (i = 1; i < DESCENTS && 2 * (worked() - begin) < s->o->shrink; i++) {
+	for (i = 1; i < DESCENTS && 2 * s->work < s->most; i++) {
 		best = s->best;
 		now = s->now;
 		descend(s);
@@ -530,9 +518,8 @@ static void descend_often(struct shrink *s)
 void shrink(const struct options *o, u64 seed)
 {
 	struct shrink s = { .o = o, .seed = seed, .best = o->overrides };
-	double begin = worked();
 
-	s.end = begin + o->shrink;
+	s.most = o->shrink * 1000000;
 	s.sim = mmap(NULL, sizeof(*s.sim), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
 	if (s.sim == MAP_FAILED)
@@ -544,8 +531,8 @@ void shrink(const struct options *o, u64 seed)
 		return;
 	}
 	descend_often(&s);
-	printf("# seed %" PRIu64 " made smaller by %" PRIu64 " attempts in %.1f s:\n", seed,
-	       s.attempts, worked() - begin);
+	printf("# seed %" PRIu64 " made smaller by %" PRIu64 " attempts, %.1f million events:\n",
+	       seed, s.attempts, s.work / 1e6);
 	print_size("before", &s.first);
 	print_size("after", &s.now);
 	print_trace(&s);

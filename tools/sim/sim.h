@@ -447,7 +447,7 @@ struct options {
 	u64 seed, runs, keep_going, jobs;
 	double limit;		/* seconds, 0: none */
 	double progress;	/* seconds between lines, 0: none */
-	double shrink;		/* seconds, 0: do not */
+	double shrink;		/* million events, 0: do not */
 	bool trace;
 	struct overrides overrides;
 };
