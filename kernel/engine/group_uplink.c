@@ -272,15 +272,17 @@ static bool result_missing(const struct netinc_group *g, const struct netinc_slo
 			   u64 now)
 {
 	const struct netinc_uplink *up = &g->up;
-	u32 trip = max(up->cc.srtt + up->cc.srtt / 4, PROBE_MIN);
+	u64 pause = max(up->cc.srtt + up->cc.srtt / 4, PROBE_MIN);
+	bool due = (s64)(up->due - q) > 0;
 
 	if (slot->q != q || slot->state != NETINC_SLOT_UP)
 		return false;
 	/* it may be another child's contribution that is lost, far away */
-	if (now - slot->asked < max_t(u64, trip, (now - slot->sent) / 4))
+	if (!due)
+		pause = max(pause, (now - slot->sent) / 4);
+	if (now - slot->asked < pause)
 		return false;
-	return (s64)(up->due - q) > 0 ||
-	       netinc_agg_overtaken(&g->agg, slot, max(up->down.slack, STATUS_SLACK));
+	return due || netinc_agg_overtaken(&g->agg, slot, max(up->down.slack, STATUS_SLACK));
 }
 
 static u32 blocks_above(const struct netinc_agg *agg)

@@ -288,6 +288,26 @@ static void test_loss(void)
 	}
 }
 
+/* However long a rank was late, results that are lost after that are asked for once a round trip. */
+static void test_loss_after_late(void)
+{
+	u32 i;
+
+	form_tree(false, 1, 2, 0, 1);
+	for (i = 0; i < RANKS; i++)
+		expect(i == 2 || !contrib(i, 0, 0, 5, 1u << (4 * i)), "rank %u", i);
+	ask_for(20000, 0);
+	expect(!net.told[0].results[0], "a result without rank 2");
+	net.lose_type = INC_PKT_RESULT;
+	net.lose_from = 0;
+	net.lose = 8;
+	expect(!contrib(2, 0, 0, 5, 0x100), "rank 2");
+	ask_for(300, 0);
+	expect(!net.lose, "%u results have not been lost", net.lose);
+	expect_sums(0);
+	end_tree();
+}
+
 static void test_loss_of_ready(void)
 {
 	u32 i;
@@ -649,6 +669,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_ghost),
 	KTAP(test_reduce),
 	KTAP(test_loss),
+	KTAP(test_loss_after_late),
 	KTAP(test_loss_of_ready),
 	KTAP(test_mismatch),
 	KTAP(test_late_mismatch),
