@@ -169,10 +169,11 @@ class Part:
         self.round = number
         self.report.setdefault("busy_before_rounds", []).append(await_idle())
 
-    def play(self, where, runs, timeout=600, kernel="6.1", program="lab.py"):
+    def play(self, where, runs, timeout=600, kernel="6.1", program="lab.py", under=()):
         """
         {name of the run: {bytes: result}}; a run that failed has no results, and the report says
-        why. @program: of this directory, which takes a list of @runs.
+        why. @program: of this directory, which takes a list of @runs. @under: a command that the
+        whole of it, a guest included, is run by: a profiler.
         """
         os.makedirs(OUT, exist_ok=True)
         plan = f"{OUT}/{self.name}-{where}.plan"
@@ -188,7 +189,8 @@ class Part:
                 lab = guest_command(where, timeout, kernel) + ["--"] + lab
             # a file: modules may be built for the guest first, which says more than a pipe takes
             with tempfile.TemporaryFile("w+", encoding="utf-8") as log, subprocess.Popen(
-                    lab, stdout=subprocess.PIPE, stderr=log, text=True, env=env) as child:
+                    [*under, *lab], stdout=subprocess.PIPE, stderr=log, text=True,
+                    env=env) as child:
                 for line in child.stdout:
                     self.line(where, line, out)
                 child.wait()
