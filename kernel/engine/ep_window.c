@@ -378,14 +378,17 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 	}
 }
 
-/* Is block @b lost, see netinc_ep_resend()? */
-static bool contrib_lost(const struct netinc_ep *ep, u64 b, u32 before, u32 again)
+/*
+ * Is block @b lost, see netinc_ep_resend()? It may have waited for a late rank for longer than a
+ * difference of low bits can say with a sign.
+ */
+static bool contrib_lost(const struct netinc_ep *ep, u64 b, u32 before, u32 again, u64 now)
 {
 	u32 i = netinc_ep_ring(ep, b);
 
 	if (netinc_bits_get(ep->again, i))
 		before = again;
-	return !netinc_ep_has(ep, b) && (s32)(before - ep->sent_at[i]) > 0;
+	return !netinc_ep_has(ep, b) && (u32)now - ep->sent_at[i] > (u32)now - before;
 }
 
 void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 again, u64 now)
@@ -399,7 +402,7 @@ void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 ag
 	if ((s64)(end - ep->snd) > 0)
 		end = ep->snd;
 	while ((s64)(end - b) > 0) {
-		if (!contrib_lost(ep, b, before, again)) {
+		if (!contrib_lost(ep, b, before, again, now)) {
 			b++;
 			continue;
 		}
@@ -409,7 +412,7 @@ void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 ag
 		most = netinc_tree_run(&ep->spread, b, (u32)(end - b));
 		if (op)
 			most = min_t(u64, most, op->first + op->blocks - b);
-		for (run = 1; run < most && contrib_lost(ep, b + run, before, again); run++)
+		for (run = 1; run < most && contrib_lost(ep, b + run, before, again, now); run++)
 			;
 		sent = send_run(ep, op, b, run, ep->cfg.super_packet, INC_F_RETRANS, now);
 		ep->counters[INC_C_CONTRIBS_RESENT] += sent;

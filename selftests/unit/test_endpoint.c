@@ -227,6 +227,33 @@ static void test_resend(void)
 	expect_count(STATUSES, 2u);
 }
 
+/*
+ * A node may take back what it has held for a rank that is late, however late: by then the low bits
+ * of the time at which it was sent have gone half round, or more.
+ */
+static void test_resend_after_late(void)
+{
+	static const u64 minutes[] = { 1, 35, 36, 50, 71, 72, 110, 600 };
+	struct netinc_pkt nack = from_node(INC_PKT_NACK);
+	struct netinc_op op;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(minutes); i++) {
+		op = allreduce(8 + 16 * 7);
+		ready(0);
+		submit_op(&op);
+		env.seen = env.logged;
+		env.now += minutes[i] * 60 * 1000 * NETINC_MS;
+		nack.span = 4;
+		expect(!control(nack, NULL, 0), "NACK");
+		expect_blocks(0ull, 4u, INC_F_RETRANS);
+		status(0, 0xf);
+		expect_blocks(4ull, 4u, INC_F_RETRANS);
+		expect_quiet();
+		expect_count(CONTRIBS_RESENT, 8u);
+	}
+}
+
 /* A PROBE from @psn on that lacks blocks [@lost, @end) only, and asks for them if there are any. */
 static void expect_probe(u32 psn, u32 lost, u32 end)
 {
@@ -569,7 +596,8 @@ static void test_many_short(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_window), KTAP(test_header), KTAP(test_result_checks), KTAP(test_partial_send),
-	KTAP(test_congestion), KTAP(test_span), KTAP(test_resend), KTAP(test_probe), KTAP(test_gap),
+	KTAP(test_congestion), KTAP(test_span), KTAP(test_resend),
+	KTAP(test_resend_after_late), KTAP(test_probe), KTAP(test_gap),
 	KTAP(test_hole), KTAP(test_order), KTAP(test_hold), KTAP(test_contradiction),
 	KTAP(test_hold_fails), KTAP(test_submit_states), KTAP(test_result_rtt),
 	KTAP(test_bad_status), KTAP(test_probe_slack), KTAP(test_first_probe),
