@@ -308,6 +308,35 @@ static void test_loss_after_late(void)
 	end_tree();
 }
 
+/* Of the node at ranks 0 and 3: how many PROBEs have gone to the parent with this operation. */
+static u64 probes_for(u64 block, u32 after_ms)
+{
+	u64 before = net.node[1].g.counters[INC_C_PROBES];
+
+	net.now += after_ms * NETINC_MS;
+	reduce(block, (u32)block);
+	return net.node[1].g.counters[INC_C_PROBES] - before;
+}
+
+/* Where only later results show that one is lost it is asked for ever more rarely. */
+static void test_hole(void)
+{
+	form_tree(false, 1, 2, 0, 1);
+	net.lose_type = INC_PKT_RESULT;
+	net.lose_from = 0;
+	net.lose = 1;
+	expect(!probes_for(0, 0) && !net.lose, "the result has not been lost");
+	net.lose_type = INC_PKT_PROBE;
+	net.lose_from = 1;
+	net.lose = 1;
+	expect(probes_for(1, 5) == 1 && !net.lose, "it is not asked for");
+	expect(!probes_for(2, 1), "it is asked for again after 1 ms of 6");
+	expect(!net.told[0].results[0], "it has come by itself");
+	expect(probes_for(3, 2) == 1, "it is not asked for after 3 ms of 8");
+	expect_sums(0);
+	end_tree();
+}
+
 static void test_loss_of_ready(void)
 {
 	u32 i;
@@ -670,6 +699,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_reduce),
 	KTAP(test_loss),
 	KTAP(test_loss_after_late),
+	KTAP(test_hole),
 	KTAP(test_loss_of_ready),
 	KTAP(test_mismatch),
 	KTAP(test_late_mismatch),
