@@ -196,6 +196,12 @@ static bool resume_fits(const struct netinc_ep *ep, const struct inc_ready *r)
 	       (s32)(be32_to_cpu(r->opseq) - ep->begun) >= 0;
 }
 
+/* After an error it is the run that it was: only a move leads to another one. */
+static bool run_fits(const struct netinc_ep *ep, const struct netinc_pkt *pkt)
+{
+	return pkt->incarnation && (!ep->incarnation || pkt->incarnation == ep->incarnation);
+}
+
 static bool ready_ok(const struct netinc_ep *ep, const struct netinc_pkt *pkt,
 		     const struct inc_ready *r)
 {
@@ -203,7 +209,7 @@ static bool ready_ok(const struct netinc_ep *ep, const struct netinc_pkt *pkt,
 	u32 block = be16_to_cpu(r->block);
 
 	return be32_to_cpu(r->nonce) == ep->cfg.nonce && pkt->child == ep->cfg.rank &&
-	       pkt->incarnation && pkt->epoch <= NETINC_MAX_EPOCH && numbers_fit(ep, r) &&
+	       run_fits(ep, pkt) && pkt->epoch <= NETINC_MAX_EPOCH && numbers_fit(ep, r) &&
 	       trees_ok(ep, r) && netinc_settings_ok(&settings) && block >= INC_MIN_BLOCK &&
 	       block <= INC_MAX_BLOCK && !(block % INC_BLOCK_ALIGN) && netinc_ready_ok(r) &&
 	       be32_to_cpu(r->move) == ep->move && r->lineage && netinc_ep_plan_ok(ep, r) &&

@@ -251,6 +251,27 @@ static void test_epoch(void)
 	expect_probe(true, 0);
 }
 
+/* A node has hosts join no group after the other: after an error it is the run that it was. */
+static void test_same_run(void)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_READY);
+	struct inc_ready body;
+
+	listening();
+	body = ready_body(0);
+	body.opseq = cpu_to_be32(1);
+	pkt.epoch = 2;
+	pkt.child = RANK;
+	pkt.incarnation++;
+	expect(!error(0, 0, 1, INC_ERR_MISMATCH), "ERROR");
+	expect_sent(INC_PKT_JOIN);
+	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "READY of another run");
+	expect_state(INC_STATE_RESYNC);
+	expect(!!netinc_ep_multicast_group(&env.ep), "it leaves the group");
+	expect_quiet();
+	expect(!give_ready(2, 0, 1), "READY");
+}
+
 /* Elsewhere it is in no group; where it comes to, it may be in another one. */
 static void test_move(void)
 {
@@ -295,7 +316,7 @@ static void test_result(void)
 static const struct ktap_test tests[] = {
 	KTAP(test_call), KTAP(test_calls), KTAP(test_lies),	 KTAP(test_one),  KTAP(test_forged),
 	KTAP(test_not_joined), KTAP(test_epoch), KTAP(test_move), KTAP(test_over),
-	KTAP(test_result),     KTAP(test_way),	 KTAP(test_work),
+	KTAP(test_result),     KTAP(test_way),	 KTAP(test_work),  KTAP(test_same_run),
 };
 
 int main(int argc, char **argv)
