@@ -39,6 +39,45 @@ static void free_with_callback(int keyval, bool used_before)
 	MPI_Comm_disconnect(&disconnected);
 }
 
+static bool refuses;
+
+static int refuse_once(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+	(void)comm;
+	(void)keyval;
+	(void)value;
+	(void)extra;
+	return refuses ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+/* A communicator that a callback has kept from being freed is the same as before, at all ranks. */
+static void free_in_vain(void)
+{
+	MPI_Comm comm, kept;
+	int keyval, mark;
+
+	MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, refuse_once, &keyval, NULL);
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	/* before or after that of libinc-mpi */
+	if (rank % 2)
+		MPI_Comm_set_attr(comm, keyval, &mark);
+	MPI_Barrier(comm);
+	if (!(rank % 2))
+		MPI_Comm_set_attr(comm, keyval, &mark);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+	refuses = true;
+	kept = comm;
+	if (MPI_Comm_free(&comm) == MPI_SUCCESS || comm != kept)
+		fail("a communicator is freed although a callback has refused");
+	refuses = false;
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+	MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+	MPI_Barrier(comm);
+	MPI_Comm_free(&comm);
+	MPI_Comm_free_keyval(&keyval);
+}
+
 static int refuse_copy(MPI_Datatype type, int keyval, void *extra, void *in, void *out, int *flag)
 {
 	(void)type;
@@ -116,8 +155,11 @@ void test_end(void)
 
 void test_attributes(void)
 {
-	uint64_t before = count_of("ibcast");
+	uint64_t before = count_of("ibcast"), barriers = count_of("barrier");
 	int keyval, type_keyval;
+
+	free_in_vain();
+	expect_inc("attributes", "barrier", barriers, 2);
 
 	MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, sum_up, &keyval, NULL);
 	for (int i = 0; i < 4; i++)

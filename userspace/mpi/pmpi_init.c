@@ -108,13 +108,27 @@ bool pmpi_type_is_opaque(MPI_Datatype type)
 
 /* ---- Communicators -------------------------------------------------------- */
 
-static int comm_freed(MPI_Comm comm, int keyval, void *value, void *extra)
-{
-	struct pmpi_comm *c = value;
+/* Communicators that this thread is about to free, the innermost first. */
+struct freeing {
+	MPI_Comm comm;
+	bool may_stay;			/* a callback of the program's may refuse it */
+	struct pmpi_comm *state;	/* whose attribute is away */
+	struct freeing *outer;
+};
 
-	(void)comm;
-	(void)keyval;
-	(void)extra;
+static _Thread_local struct freeing *being_freed;
+
+static struct freeing *find_freeing(MPI_Comm comm)
+{
+	struct freeing *f;
+
+	for (f = being_freed; f && f->comm != comm; f = f->outer)
+		;
+	return f;
+}
+
+static void comm_gone(struct pmpi_comm *c)
+{
 	pthread_mutex_lock(&comms_lock);
 	c->freed = true;
 	c->next->prev = c->prev;
@@ -122,6 +136,21 @@ static int comm_freed(MPI_Comm comm, int keyval, void *value, void *extra)
 	pthread_mutex_unlock(&comms_lock);
 	incmpi_comm_free(c->mid);
 	pmpi_comm_release(c);
+}
+
+static int comm_freed(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+	struct freeing *f = find_freeing(comm);
+	struct pmpi_comm *c = value;
+
+	(void)keyval;
+	(void)extra;
+	if (f && f->may_stay) {
+		c->freed = true;
+		f->state = c;
+	} else {
+		comm_gone(c);
+	}
 	return MPI_SUCCESS;
 }
 
@@ -194,23 +223,6 @@ failed:
 	return NULL;
 }
 
-/* Communicators that this thread is about to free, the innermost first. */
-struct freeing {
-	MPI_Comm comm;
-	const struct freeing *outer;
-};
-
-static _Thread_local const struct freeing *being_freed;
-
-static bool is_freed(MPI_Comm comm)
-{
-	const struct freeing *f;
-
-	for (f = being_freed; f && f->comm != comm; f = f->outer)
-		;
-	return f;
-}
-
 /* What is no communicator is for MPI to refuse, once. */
 struct pmpi_comm *pmpi_comm_find(MPI_Comm comm)
 {
@@ -218,7 +230,7 @@ struct pmpi_comm *pmpi_comm_find(MPI_Comm comm)
 	struct pmpi_comm *c;
 	int found;
 
-	if (!is_on || comm == MPI_COMM_NULL || is_freed(comm))
+	if (!is_on || comm == MPI_COMM_NULL || find_freeing(comm))
 		return NULL;
 	refused.error = PMPI_Comm_get_attr(comm, comm_keyval, &c, &found);
 	if (refused.error != MPI_SUCCESS)
@@ -226,19 +238,49 @@ struct pmpi_comm *pmpi_comm_find(MPI_Comm comm)
 	return found ? c : comm_new(comm);
 }
 
+/* MPI would call the error handler for what is no communicator. */
+static bool has_state(MPI_Comm comm)
+{
+	struct pmpi_comm *c;
+
+	pthread_mutex_lock(&comms_lock);
+	for (c = comms.next; c != &comms && c->comm != comm; c = c->next)
+		;
+	pthread_mutex_unlock(&comms_lock);
+	return c != &comms;
+}
+
+static void end_freeing(const struct freeing *f, bool gone)
+{
+	if (!f->state)
+		return;
+	f->state->freed = gone;
+	if (gone || PMPI_Comm_set_attr(f->comm, comm_keyval, f->state) != MPI_SUCCESS)
+		comm_gone(f->state);
+}
+
 /*
  * The program's attributes may have callbacks that do collectives of their communicator while it is
  * freed. Ours may be gone by then, and one that is set anew would stay for ever: the MPI does them.
+ *
+ * A callback may also refuse, and the communicator stays. The MPI has deleted other attributes by
+ * then or not, in an order that differs from rank to rank, and MPICH forgets the error of one for
+ * the success of the next: so ours is away meanwhile.
  */
 static int free_comm(const char *name, MPI_Comm *comm)
 {
-	struct freeing f = { .comm = comm ? *comm : MPI_COMM_NULL, .outer = being_freed };
+	struct freeing f = {
+		.comm = comm ? *comm : MPI_COMM_NULL, .may_stay = true, .outer = being_freed,
+	};
 	__typeof__(PMPI_Comm_free) *next = dlsym(RTLD_NEXT, name);
 	int ret;
 
 	being_freed = &f;
+	if (has_state(f.comm))
+		PMPI_Comm_delete_attr(f.comm, comm_keyval);
 	ret = next ? next(comm) : MPI_ERR_INTERN;
 	being_freed = f.outer;
+	end_freeing(&f, ret == MPI_SUCCESS || *comm == MPI_COMM_NULL);
 	return ret;
 }
 
