@@ -56,9 +56,29 @@ int inc_join_poll(struct inc_group *group, int timeout_ms)
 	return poll_result;
 }
 
+static unsigned int nr_aborted, nr_barriers;
+static int barrier_result;
+
 void inc_abort(struct inc_group *group)
 {
 	(void)group;
+	nr_aborted++;
+}
+
+int inc_icollective(struct inc_group *group, const struct inc_args *args, struct inc_request *req)
+{
+	(void)group;
+	nr_barriers += args->coll == INC_COLL_BARRIER;
+	req->handle = 1;
+	return 0;
+}
+
+int inc_wait(struct inc_request *req, int timeout_ms)
+{
+	(void)timeout_ms;
+	if (barrier_result != -ETIMEDOUT)
+		req->handle = 0;
+	return barrier_result;
 }
 
 uint32_t inc_group_id(const struct inc_group *group)
@@ -79,7 +99,7 @@ static int same_bytes(void *comm, void *buf, size_t len)
 
 /* What another rank has kept, if that is not what this one has. */
 static int64_t other_id;
-static bool has_other_id;
+static bool has_other_id, other_is_idle;
 
 /* Only the question whether there may be a group has so many. */
 static int same_values(void *comm, int64_t *values, size_t n)
@@ -91,6 +111,8 @@ static int same_values(void *comm, int64_t *values, size_t n)
 		values[ASKED_ID] = other_id;
 	if (-other_id < values[ASKED_ID_MAX])
 		values[ASKED_ID_MAX] = -other_id;
+	if (other_is_idle)
+		values[ASKED_IDLE] = -1;
 	return 0;
 }
 
@@ -143,11 +165,13 @@ const char *incmpi_why_text(enum incmpi_why why)
 
 /* A group that has been kept, and what becomes of one. */
 static int64_t kept_id;
+static bool is_idle;
 static unsigned int nr_given, nr_left;
 
 void incmpi_kept_take(struct incmpi_comm *c)
 {
 	c->id = kept_id;
+	c->idle = kept_id && is_idle;
 	c->group = kept_id ? (struct inc_group *)&the_group : NULL;
 }
 
@@ -251,7 +275,7 @@ static void try_kept(int64_t own, int64_t other, unsigned int joins)
 	n = try_group(&has);
 	expect(has && n == joins, "%lld and %lld: %u joins, not %u", (long long)own,
 	       (long long)other, n, joins);
-	expect(nr_given == (own && joins), "%lld and %lld: %u given back", (long long)own,
+	expect(nr_given == (own && own != other), "%lld and %lld: %u given back", (long long)own,
 	       (long long)other, nr_given);
 	kept_id = 0;
 	has_other_id = false;
@@ -278,6 +302,33 @@ static void test_kept(void)
 	join_result = -ENOSPC;
 	expect(try_group(&has) == 1 && !has && nr_left == 1, "without room");
 	join_result = 0;
+}
+
+/* One that a rank has kept for a while is tried, and left if its node does not answer. */
+static void try_idle(bool own, bool other, int result, unsigned int joins)
+{
+	is_idle = own;
+	other_is_idle = other;
+	barrier_result = result;
+	nr_barriers = 0;
+	nr_aborted = 0;
+	try_kept(5, 5, joins);
+	expect(nr_barriers == (own || other) && nr_aborted == joins,
+	       "idle %d and %d, barrier %d: %u barriers, %u groups left", own, other, result,
+	       nr_barriers, nr_aborted);
+	barrier_result = 0;
+	is_idle = false;
+	other_is_idle = false;
+}
+
+static void test_idle(void)
+{
+	try_idle(false, false, -ETIMEDOUT, 0);
+	try_idle(true, false, 0, 0);
+	try_idle(false, true, 0, 0);
+	try_idle(true, false, -ETIMEDOUT, 1);
+	try_idle(false, true, -ETIMEDOUT, 1);
+	try_idle(true, true, -EHOSTUNREACH, 1);
 }
 
 static bool drop_capability(void)
@@ -363,8 +414,8 @@ static void test_no_parent(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_limit_at_join), KTAP(test_kept), KTAP(test_descriptors), KTAP(test_pinned_memory),
-	KTAP(test_told), KTAP(test_no_parent),
+	KTAP(test_limit_at_join), KTAP(test_kept), KTAP(test_idle), KTAP(test_descriptors),
+	KTAP(test_pinned_memory), KTAP(test_told), KTAP(test_no_parent),
 };
 
 int main(int argc, char **argv)

@@ -230,6 +230,35 @@ gone_groups() {
 	inc -n sw node add dev br0 && return "$ret"
 }
 
+# To be run by a rank: the hosts' packets to the node are lost from now on, and nobody has heard of it
+# when the next communicator would use the group, which has been kept for more than a second.
+write_silent() {
+	cat >"$INC_TMP/silent" <<-'EOF'
+		#!/bin/sh
+		for h in 1 2 3 4; do
+			nsenter --net=/run/netns/h$h nft 'add table inet silent;
+				add chain inet silent out { type filter hook output priority 0; };
+				add rule inet silent out udp dport 5227 drop' || exit
+		done
+		sleep 1.1
+	EOF
+	chmod +x "$INC_TMP/silent"
+}
+
+# No call fails: the ranks try the group before they use it, find no other one, and leave the calls to
+# the MPI.
+silent_groups() {
+	local h ret=0
+
+	job "$1" INC_MPI=verbose INC_MPI_TIMEOUT=5000 MPI_COLL_RUN="$INC_TMP/silent" \
+		-- --expect inc gone && says '^gone: passed' && says '^libinc-mpi: groups joined 4, ' &&
+		says '^libinc-mpi: operations failed 0$' && says 'by MPI: no_group' || ret=1
+	for h in 1 2 3 4; do
+		in_ns "h$h" nft delete table inet silent || ret=1
+	done
+	[ "$ret" = 0 ] && wait_for 60 no_groups
+}
+
 # A rank leaves its group in mid-operation.
 lost_rank() {
 	job "$1" -- --expect inc lost && says 'lost: ibarrier: .*rank 3' &&
@@ -244,6 +273,7 @@ write_launcher
 set_up make_disk
 set_up write_tables
 set_up write_gone
+set_up write_silent
 for mpi in openmpi mpich; do
 	if [ ! -x "$programs/$mpi/mpi-coll" ]; then
 		skip "$mpi" "it is not installed"
@@ -265,6 +295,7 @@ for mpi in openmpi mpich; do
 		nonblocking_only "$mpi"
 	check "$mpi: groups are used again by communicators of the same ranks" kept_groups "$mpi"
 	check "$mpi: a kept group that has ended is not used" gone_groups "$mpi"
+	check "$mpi: a kept group whose node has fallen silent is not used" silent_groups "$mpi"
 	check "$mpi: who loses a rank gets an error" lost_rank "$mpi"
 done
 if [ -e "$libs/openmpi/mca_coll_inc.so" ]; then

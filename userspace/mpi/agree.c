@@ -46,6 +46,7 @@ enum asked {
 	ASKED_REQUESTS,
 	ASKED_REPORT,
 	ASKED_ID, ASKED_ID_MAX,
+	ASKED_IDLE,		/* negative: one has kept it for a while */
 	NR_ASKED,
 };
 
@@ -255,6 +256,7 @@ static bool ask_all(struct incmpi_comm *c, const struct incmpi_settings *own, bo
 		[ASKED_REQUESTS] = requests,
 		[ASKED_REPORT] = -(int64_t)own->report,
 		[ASKED_ID] = c->id, [ASKED_ID_MAX] = -c->id,
+		[ASKED_IDLE] = -(int64_t)c->idle,
 	};
 
 	if (incmpi_skin()->smallest(c->comm, all, NR_ASKED))
@@ -271,6 +273,7 @@ static bool ask_all(struct incmpi_comm *c, const struct incmpi_settings *own, bo
 		tell_once(c, own);
 	c->requests = all[ASKED_REQUESTS];
 	c->reports = all[ASKED_REPORT];
+	c->idle = all[ASKED_IDLE];
 	return !c->why && all[ASKED_ID] && all[ASKED_ID] == -all[ASKED_ID_MAX];
 }
 
@@ -305,23 +308,15 @@ static enum joined join_failed(struct incmpi_comm *c, const struct incmpi_settin
 	return JOIN_FAILED;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 static enum joined join_poll(struct incmpi_comm *c, const struct incmpi_settings *own)
 {
-	int64_t deadline = now_ms() + c->set.timeout_ms;
+	int64_t deadline = incmpi_now_ms() + c->set.timeout_ms;
 	int ret;
 
 	do {
 		ret = inc_join_poll(c->group, SLICE_MS);
 		incmpi_skin()->progress();
-	} while (ret == -ETIMEDOUT && now_ms() < deadline);
+	} while (ret == -ETIMEDOUT && incmpi_now_ms() < deadline);
 	return ret ? join_failed(c, own, ret) : JOINED;
 }
 
@@ -333,6 +328,44 @@ static enum joined all_ranks(struct incmpi_comm *c, enum joined joined)
 	if (incmpi_skin()->smallest(c->comm, &least, 1))
 		return JOIN_FAILED;
 	return least;
+}
+
+static int wait_barrier(struct incmpi_comm *c)
+{
+	const struct inc_args barrier = { .coll = INC_COLL_BARRIER };
+	int64_t deadline = incmpi_now_ms() + c->set.timeout_ms;
+	struct inc_request req = { };
+	int ret = inc_icollective(c->group, &barrier, &req);
+
+	if (ret)
+		return ret;
+	do {
+		ret = inc_wait(&req, SLICE_MS);
+		incmpi_skin()->progress();
+	} while (ret == -ETIMEDOUT && req.handle && incmpi_now_ms() < deadline);
+	return ret;
+}
+
+/*
+ * All ranks have taken the same group. Of a node that has fallen silent nobody may have heard yet:
+ * where a rank has kept the group for a while, it is tried.
+ */
+static bool still_works(struct incmpi_comm *c)
+{
+	enum joined joined;
+
+	if (!c->idle)
+		return true;
+	c->idle = false;
+	joined = wait_barrier(c) ? JOIN_FAILED : JOINED;
+	if (all_ranks(c, joined) == JOINED)
+		return true;
+	inc_abort(c->group);
+	free(c->tune);
+	c->group = NULL;
+	c->id = 0;
+	c->tune = NULL;
+	return false;
 }
 
 static enum joined join_all(struct incmpi_comm *c, const struct incmpi_settings *own,
@@ -448,7 +481,7 @@ void incmpi_agree(struct incmpi_comm *c, const struct incmpi_settings *own, bool
 	enum incmpi_count what = INCMPI_COUNT_AGAIN;
 
 	incmpi_kept_take(c);
-	if (!ask_all(c, own, requests)) {
+	if (!ask_all(c, own, requests) || !still_works(c)) {
 		incmpi_kept_give(c);
 		if (!c->why)
 			join_group(c, own);

@@ -4,6 +4,7 @@
 #define INCMPI_INTERNAL_H
 
 #include <pthread.h>
+#include <time.h>
 
 #include "middle.h"
 #include "tune.h"
@@ -44,6 +45,7 @@ struct incmpi_comm {
 	struct incmpi_tune *tune;	/* agreed; lines for this many ranks; NULL: no table */
 	struct inc_group *group;
 	int64_t id;		/* of @group, equal at all ranks, and no other group's */
+	bool idle;		/* @group has been kept for a while: its node may be silent */
 	struct incmpi_comm *own[INCMPI_MAX_PERSISTENT];	/* groups of persistent calls, agreed */
 	unsigned int nr_own;
 	bool no_more;		/* agreed: not all ranks could join another one */
@@ -52,6 +54,14 @@ struct incmpi_comm {
 	bool broken;		/* the group has failed, or this rank has given it up */
 	char end[INCMPI_TEXT_LEN];	/* ... and why; it does not change any more then */
 };
+
+static inline int64_t incmpi_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
 
 /* comm.c */
 const struct incmpi_skin *incmpi_skin(void);
