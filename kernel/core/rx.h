@@ -83,10 +83,9 @@ bool netinc_rx_may_offer(struct netinc_rx *rx);
 bool netinc_rx_may_hand(struct netinc_rx *rx);
 
 /* The longest body of a control packet, JOIN of a node, and a buffer on the stack for it. */
-#define NETINC_MAX_BODY		(sizeof(struct inc_join) + INC_MAX_RANKS / 8 + \
-				 sizeof(struct inc_addr))
+#define NETINC_MAX_BODY		(sizeof(struct inc_join) + NETINC_JOIN_TAIL)
 static_assert(sizeof(struct inc_status) + NETINC_MAX_BITMAP * sizeof(__be32) <= NETINC_MAX_BODY);
-static_assert(sizeof(struct inc_ready) <= NETINC_MAX_BODY);
+static_assert(sizeof(struct inc_ready) + sizeof(struct inc_kinds) <= NETINC_MAX_BODY);
 
 /*
  * Takes the next segment apart into rx->pkt; who is handed an rx finds the first one there. 1:

@@ -385,6 +385,13 @@ static bool op_agrees(const struct netinc_agg *agg, const struct netinc_slot *sl
 	       slot->dop == pkt->dop && slot->mode == pkt->mode;
 }
 
+/* What some node of the tree lacks none of them folds, so that all say the same. */
+static bool may_fold(struct netinc_agg *agg, const struct netinc_pkt *pkt)
+{
+	return !netinc_kinds_prevent(agg->lacks, pkt->dtype, pkt->dop) &&
+	       agg->ops->can_fold(agg, pkt->dtype, pkt->dop, pkt->mode);
+}
+
 static void merge_header(struct netinc_agg *agg, struct netinc_slot *slot,
 			 const struct netinc_pkt *pkt, u64 now)
 {
@@ -399,7 +406,7 @@ static void merge_header(struct netinc_agg *agg, struct netinc_slot *slot,
 			slot->newest = pkt->opseq;
 	}
 	if ((pkt->flags & INC_F_PAYLOAD) && !(slot->flags & INC_F_PAYLOAD)) {
-		if (!slot->bad && !agg->ops->can_fold(agg, pkt->dtype, pkt->dop, pkt->mode))
+		if (!slot->bad && !may_fold(agg, pkt))
 			slot->bad = INC_ERR_UNSUPPORTED;
 		slot->len = narrow_len(pkt);
 		slot->dtype = pkt->dtype;

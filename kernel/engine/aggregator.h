@@ -235,6 +235,7 @@ struct netinc_agg {
 	u32 window;		/* W, blocks, a power of two; there are 2 W slots */
 	u32 nparts;		/* parts of what is made of them here, entries of part[]; > 0 */
 	struct netinc_spread spread;	/* the epoch's trees; set before it begins */
+	struct netinc_kinds lacks;	/* what is not folded for the group; likewise */
 	u32 tree;		/* number of this one among them, 0: that of the group's root */
 	/* what all headers of the epoch say: group, incarnation, epoch, cookie */
 	struct netinc_pkt header;

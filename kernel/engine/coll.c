@@ -320,6 +320,11 @@ bool netinc_coll_fits(const struct netinc_op *op, u32 block_bytes)
 	return max_elem_size(op, true) <= block_bytes;
 }
 
+bool netinc_coll_lacks(const struct netinc_op *op, struct netinc_kinds lacks)
+{
+	return netinc_kinds_prevent(lacks, netinc_coll_wire_type(op), netinc_coll_wire_op(op));
+}
+
 void netinc_coll_cut(struct netinc_op *op, u32 block_bytes)
 {
 	u32 size = max_elem_size(op, op->deep);

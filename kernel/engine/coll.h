@@ -96,6 +96,9 @@ int netinc_coll_check(const struct netinc_op *op);
  */
 bool netinc_coll_fits(const struct netinc_op *op, u32 block_bytes);
 
+/* Is it one for which nodes that lack @lacks would have to fold what they do not? */
+bool netinc_coll_lacks(const struct netinc_op *op, struct netinc_kinds lacks);
+
 /*
  * What cutting it needs to know of all its counts, which takes size * size steps for PAIRS: once,
  * when they are filled in. Who does not call it has netinc_coll_cut() do it.

@@ -161,6 +161,7 @@ static bool ready_fits(const struct netinc_ep *ep, const struct inc_ready *r)
 		return be16_to_cpu(r->block) <= ep->cfg.block && start == next;
 	return be64_to_cpu(r->lineage) == ep->lineage && be16_to_cpu(r->block) == ep->block &&
 	       height_fits(ep, r) &&
+	       netinc_kinds_same(netinc_ready_lacks(r), ep->settings.lacks) &&
 	       be32_to_cpu(r->window) == ep->settings.window &&
 	       next - start <= (netinc_ep_retains(ep) && !netinc_ready_height(r) ?
 				ep->settings.window : 0) &&
@@ -259,12 +260,17 @@ static void restart_window(struct netinc_ep *ep, u64 start, u64 now)
 /* Has the rank asked for something else than the group that has formed? */
 static bool declines_ready(struct netinc_ep *ep, const struct inc_ready *r)
 {
+	struct netinc_kinds missing = netinc_kinds_and(netinc_ready_lacks(r), ep->cfg.asks);
+
 	if (ep->cfg.canonical && netinc_ready_tree_order(r))
 		ep->refused = INC_REFUSE_ORDER;
 	else if (netinc_ready_stripe(r) != ep->cfg.stripe)
 		ep->refused = INC_REFUSE_STRIPES;
+	else if (netinc_kinds_any(missing))
+		ep->refused = INC_REFUSE_KINDS;
 	else
 		return false;
+	ep->refuse_detail = netinc_kinds_detail(missing);
 	return true;
 }
 
@@ -279,7 +285,7 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 								-INC_C_DROP_STATE;
 	if ((s32)(pkt->epoch - ep->epoch) <= 0)
 		return -INC_C_DROP_EPOCH;
-	if (!ready_ok(ep, pkt, r))
+	if (!netinc_ready_whole(r, pkt->len) || !ready_ok(ep, pkt, r))
 		return -INC_C_DROP_MALFORMED;
 	if (declines_ready(ep, r)) {
 		netinc_ep_decline(ep, pkt, r, now);

@@ -108,6 +108,7 @@ struct netinc_ep_cfg {
 	u64 first_block;	/* 0; elsewhere only in tests of wrap-around */
 	u8 key[INC_KEY_LEN];	/* JOIN is proved with it */
 	bool canonical;		/* sums of floats must follow the tree of reduce/order.h */
+	struct netinc_kinds asks;	/* it joins only where these are folded */
 	bool at_edge;		/* the group meets at rank 0's host; rank 0 may come later */
 	/* the ancestor; until READY comes, rank and size are those that this rank had in it */
 	struct netinc_ep_prev_group prev;
@@ -678,10 +679,11 @@ void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now);
 /* ep_window.c */
 /*
  * Queue an operation that netinc_coll_check() passed; netinc_ep_pump() behind it, or behind
- * several, sends what may go out. 0, -ENOTCONN or -ESHUTDOWN; op_done() may be called at once. An
- * exchange of counts is submitted right before the operation that it is for, which is on hold: when
- * the exchange is done, op_done() fills in its counts (or its error, the same at all ranks) and
- * clears hold; or this is done later, with netinc_ep_number() and netinc_ep_pump() behind it.
+ * several, sends what may go out. 0, -ENOTCONN or -ESHUTDOWN; -EOPNOTSUPP at all ranks alike: a
+ * block has no room for an element, or a node does not fold that. op_done() may be called at once.
+ * An exchange of counts is submitted right before the operation that it is for, which is on hold:
+ * when the exchange is done, op_done() fills in its counts (or its error, the same at all ranks)
+ * and clears hold; or this is done later, with netinc_ep_number() and netinc_ep_pump() behind it.
  */
 int netinc_ep_add(struct netinc_ep *ep, struct netinc_op *op);
 /* The same for one that nothing follows at once, and netinc_ep_pump(). */

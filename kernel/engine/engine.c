@@ -111,6 +111,18 @@ bool netinc_peer_is_multicast(const struct netinc_peer *peer)
 	return a[0] >= 224 && a[0] < 240 && a[0] != 232 && (a[0] != 224 || a[1] || a[2]);
 }
 
+void netinc_join_add_kinds(struct inc_join *join, struct netinc_kinds lacks,
+			   struct netinc_kinds asks)
+{
+	const struct inc_join_kinds kinds = { .lacks = netinc_kinds_build(lacks),
+					      .asks = netinc_kinds_build(asks) };
+
+	if (!netinc_kinds_any(netinc_kinds_or(lacks, asks)))
+		return;
+	memcpy((u8 *)join->ranks + netinc_join_node_bytes(join), &kinds, sizeof(kinds));
+	join->flags |= INC_JOIN_KINDS;
+}
+
 void netinc_join_proof(const u8 *key, u32 group, u32 rank, const struct inc_join *join,
 		       __be64 proof[2])
 {
@@ -118,7 +130,7 @@ void netinc_join_proof(const u8 *key, u32 group, u32 rank, const struct inc_join
 		__be32 group;
 		__be32 rank;
 		u8 body[offsetof(struct inc_join, proof)];
-		u8 tail[INC_MAX_RANKS / 8 + sizeof(struct inc_addr)];
+		u8 tail[NETINC_JOIN_TAIL];
 	} m = { .group = cpu_to_be32(group), .rank = cpu_to_be32(rank) };
 	u32 bytes = netinc_join_tail_bytes(join);
 	size_t len = offsetof(typeof(m), tail) + bytes;

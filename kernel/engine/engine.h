@@ -13,6 +13,7 @@
 #ifndef NETINC_ENGINE_ENGINE_H
 #define NETINC_ENGINE_ENGINE_H
 
+#include "kinds.h"
 #include "wire.h"
 
 #define NETINC_MS		1000ULL
@@ -164,6 +165,10 @@ bool netinc_peer_is_multicast(const struct netinc_peer *peer);
  */
 u64 netinc_siphash(const void *data, size_t len, const u64 key[2]);
 
+/* Bytes that a JOIN has behind struct inc_join, at most. */
+#define NETINC_JOIN_TAIL	(INC_MAX_RANKS / 8 + sizeof(struct inc_addr) + \
+				 sizeof(struct inc_join_kinds))
+
 /* Levels of nodes from the sender of this JOIN down, 0: it is a rank. */
 static inline u32 netinc_join_height(const struct inc_join *join)
 {
@@ -230,10 +235,24 @@ static inline bool netinc_ready_tree_order(const struct inc_ready *ready)
 	return ready->height & INC_READY_TREE_ORDER;
 }
 
+/* Is the body of this READY, @len bytes, whole? To be asked before it is read. */
+static inline bool netinc_ready_whole(const struct inc_ready *ready, u32 len)
+{
+	return len >= sizeof(*ready) +
+		      (ready->height & INC_READY_KINDS ? sizeof(struct inc_kinds) : 0);
+}
+
+/* What a node of the tree does not fold. */
+static inline struct netinc_kinds netinc_ready_lacks(const struct inc_ready *ready)
+{
+	return ready->height & INC_READY_KINDS ?
+		       netinc_kinds_parse((const void *)(ready + 1)) : (struct netinc_kinds){};
+}
+
 /* Can a tree be like that? Only one of several levels has an order of its own. */
 static inline bool netinc_ready_ok(const struct inc_ready *ready)
 {
-	const u8 known = INC_READY_HEIGHT | INC_READY_TREE_ORDER;
+	const u8 known = INC_READY_HEIGHT | INC_READY_TREE_ORDER | INC_READY_KINDS;
 
 	return !(ready->height & ~known) && netinc_ready_height(ready) < INC_MAX_HEIGHT &&
 	       (netinc_ready_height(ready) || !netinc_ready_tree_order(ready));
@@ -248,11 +267,43 @@ static inline u32 netinc_join_ranks_bytes(const struct inc_join *join)
 }
 
 /* Bytes of all that a node's JOIN has behind that of a rank: the bitmap, and rank 0's address. */
-static inline u32 netinc_join_tail_bytes(const struct inc_join *join)
+static inline u32 netinc_join_node_bytes(const struct inc_join *join)
 {
 	return netinc_join_height(join) ?
 		       netinc_join_ranks_bytes(join) + (u32)sizeof(struct inc_addr) : 0;
 }
+
+/* Bytes of all that a JOIN has behind struct inc_join. */
+static inline u32 netinc_join_tail_bytes(const struct inc_join *join)
+{
+	return netinc_join_node_bytes(join) +
+	       (join->flags & INC_JOIN_KINDS ? (u32)sizeof(struct inc_join_kinds) : 0);
+}
+
+/* Where that says what is lacked and asked for, if it does. */
+static inline const struct inc_join_kinds *netinc_join_kinds(const struct inc_join *join)
+{
+	return (const void *)((const u8 *)join->ranks + netinc_join_node_bytes(join));
+}
+
+/* As struct inc_join_kinds says. */
+static inline struct netinc_kinds netinc_join_lacks(const struct inc_join *join)
+{
+	return join->flags & INC_JOIN_KINDS ?
+		       netinc_kinds_parse(&netinc_join_kinds(join)->lacks) :
+		       (struct netinc_kinds){};
+}
+
+static inline struct netinc_kinds netinc_join_asks(const struct inc_join *join)
+{
+	return join->flags & INC_JOIN_KINDS ?
+		       netinc_kinds_parse(&netinc_join_kinds(join)->asks) :
+		       (struct netinc_kinds){};
+}
+
+/* Says so behind all else of @join, where there is room for it, if there is anything to say. */
+void netinc_join_add_kinds(struct inc_join *join, struct netinc_kinds lacks,
+			   struct netinc_kinds asks);
 
 /* Where the host of rank 0 is, as the JOIN of a node says. */
 static inline const struct inc_addr *netinc_join_edge(const struct inc_join *join)

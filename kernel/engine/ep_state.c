@@ -14,10 +14,25 @@ void netinc_ep_set_state(struct netinc_ep *ep, u8 state)
 		ep->ops->state(ep, old);
 }
 
-static void build_join(const struct netinc_ep *ep, u8 flags, struct netinc_pkt *pkt,
-		       struct inc_join *body)
+/* A JOIN, with room for what may be behind it. */
+struct join_body {
+	struct inc_join join;
+	struct inc_join_kinds kinds;
+};
+
+static void prove_join(const struct netinc_ep *ep, u64 challenge, struct inc_join *join)
 {
-	*body = (struct inc_join){
+	join->challenge = cpu_to_be64(challenge);
+	if (challenge)
+		netinc_join_proof(ep->cfg.key, ep->cfg.group, ep->cfg.rank, join, join->proof);
+}
+
+static void build_join(const struct netinc_ep *ep, u8 flags, struct netinc_pkt *pkt,
+		       struct inc_join *join)
+{
+	struct netinc_kinds lacks = ep->settings.lacks;
+
+	*join = (struct inc_join){
 		.size = cpu_to_be32(ep->cfg.size),
 		.nonce = cpu_to_be32(ep->cfg.nonce),
 		.next = cpu_to_be64(netinc_ep_next(ep)),
@@ -29,31 +44,31 @@ static void build_join(const struct netinc_ep *ep, u8 flags, struct netinc_pkt *
 		.flags = flags | (ep->cfg.canonical ? INC_JOIN_CANONICAL : 0),
 		.lineage = cpu_to_be64(ep->lineage),
 		.job = cpu_to_be64(ep->cfg.job),
-		.challenge = cpu_to_be64(ep->challenge),
 	};
 	if (netinc_ep_shrinking(ep)) {
-		body->flags |= INC_JOIN_SHRINK;
-		body->move = cpu_to_be32(ep->cfg.prev.move);
-		body->lineage = cpu_to_be64(ep->cfg.prev.lineage);
-		netinc_settings_to_join(&ep->cfg.prev.settings, body);
+		join->flags |= INC_JOIN_SHRINK;
+		join->move = cpu_to_be32(ep->cfg.prev.move);
+		join->lineage = cpu_to_be64(ep->cfg.prev.lineage);
+		netinc_settings_to_join(&ep->cfg.prev.settings, join);
+		lacks = ep->cfg.prev.settings.lacks;
 	} else if (ep->lineage) {
-		netinc_settings_to_join(&ep->settings, body);
+		netinc_settings_to_join(&ep->settings, join);
 	}
-	if (ep->challenge)
-		netinc_join_proof(ep->cfg.key, ep->cfg.group, ep->cfg.rank, body, body->proof);
+	netinc_join_add_kinds(join, lacks, ep->cfg.asks);
 	netinc_ep_header(ep, pkt, INC_PKT_JOIN);
 	pkt->opseq = ep->begun;
 }
 
 static void send_join(struct netinc_ep *ep, u8 flags, u64 now)
 {
+	struct join_body body;
 	struct netinc_pkt pkt;
-	struct inc_join body;
 
-	build_join(ep, flags, &pkt, &body);
+	build_join(ep, flags, &pkt, &body.join);
+	prove_join(ep, ep->challenge, &body.join);
 	ep->tree[0].asked = now;
 	netinc_count(ep->counters, INC_C_JOINS);
-	ep->ops->send(ep, &pkt, &body, sizeof(body));
+	ep->ops->send(ep, &pkt, &body, sizeof(body.join) + netinc_join_tail_bytes(&body.join));
 }
 
 void netinc_ep_send_join(struct netinc_ep *ep, u64 now)
@@ -78,24 +93,22 @@ void netinc_ep_prove_rebind(struct netinc_ep *ep, u64 challenge, u64 now)
 
 void netinc_ep_probe_home(struct netinc_ep *ep, u32 move, u64 now)
 {
+	struct join_body body;
 	struct netinc_pkt pkt;
-	struct inc_join body;
 
-	build_join(ep, 0, &pkt, &body);
+	build_join(ep, 0, &pkt, &body.join);
 	pkt.incarnation = 0;
 	pkt.cookie = 0;
-	/* the challenge that we have is not of that node */
-	body.challenge = cpu_to_be64(ep->home_challenge);
-	memset(body.proof, 0, sizeof(body.proof));
 	if (ep->from_tree) {
-		body.move = cpu_to_be32(move);
-		body.below = INC_JOIN_RETURN | INC_JOIN_STALE;
+		body.join.move = cpu_to_be32(move);
+		body.join.below = INC_JOIN_RETURN | INC_JOIN_STALE;
 	}
-	if (ep->home_challenge)
-		netinc_join_proof(ep->cfg.key, ep->cfg.group, ep->cfg.rank, &body, body.proof);
+	/* the challenge that we have otherwise is not of that node */
+	prove_join(ep, ep->home_challenge, &body.join);
 	ep->home_probed = now;
 	netinc_count(ep->counters, INC_C_JOINS);
-	ep->ops->send_to(ep, &ep->plan[0], &pkt, &body, sizeof(body));
+	ep->ops->send_to(ep, &ep->plan[0], &pkt, &body,
+			 sizeof(body.join) + netinc_join_tail_bytes(&body.join));
 }
 
 /* Fail @op with the endpoint's error; of several, only the first is to blame. */

@@ -139,7 +139,8 @@ int netinc_ep_add(struct netinc_ep *ep, struct netinc_op *op)
 	if (ep->leaving)
 		return -ESHUTDOWN;
 	/* the same at all ranks, whenever they submit it: it has no number */
-	if (!ep->fatal && !netinc_coll_fits(op, ep->block))
+	if (!ep->fatal && (!netinc_coll_fits(op, ep->block) ||
+			   netinc_coll_lacks(op, ep->settings.lacks)))
 		return -EOPNOTSUPP;
 	op->seq = ep->next_seq;
 	op->rank = ep->cfg.rank;

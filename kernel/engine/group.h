@@ -94,6 +94,9 @@ struct netinc_member {
 	bool tree_order;
 	bool canonical;		/* that order is asked for all the same, as its JOIN said */
 	bool many_parts;	/* a node: and cannot be had, as its JOIN said */
+	/* JOINING: what its JOIN said in struct inc_join_kinds */
+	struct netinc_kinds lacks;
+	struct netinc_kinds asks;
 	u8 height;		/* levels of nodes from it down, 0: it is a rank */
 	u16 window;		/* a node: blocks that it has slots for */
 	u32 low;		/* its lowest rank, by which it is known on the wire */
@@ -465,6 +468,24 @@ bool netinc_children_many_parts(struct netinc_group *g);
 bool netinc_children_can_order(struct netinc_group *g);
 /* The first epoch begins: numbers without gaps, and slots for as many children. */
 void netinc_children_number(struct netinc_group *g, u32 window);
+
+/* group_kinds.c: what nodes do not fold, and ranks ask for */
+/* What this node, or one below it, does not fold, while the group forms. */
+struct netinc_kinds netinc_children_lack(const struct netinc_group *g);
+/* What any rank below asks for. */
+struct netinc_kinds netinc_children_ask(const struct netinc_group *g);
+/* What the JOIN of @m says of both, which the parent has to hear if it is new. */
+void netinc_children_take_kinds(struct netinc_group *g, struct netinc_member *m,
+				const struct inc_join *join);
+/* 0 or enum inc_refuse_code: is nothing lacked that is asked for, when @child joins so? */
+int netinc_children_check_kinds(const struct netinc_group *g, u32 child,
+				const struct inc_join *join, const struct netinc_peer *peer,
+				u64 *detail);
+/*
+ * 0 or enum inc_refuse_code: can a node that lacks @own have the group that this JOIN is the first
+ * of? What comes from elsewhere finds there what it has had.
+ */
+int netinc_kinds_admit(struct netinc_kinds own, const struct inc_join *join, u64 *detail);
 
 /* group_uplink.c: to the parent, and from it */
 /* JOIN, for all ranks that are below this node. */

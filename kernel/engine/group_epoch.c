@@ -44,6 +44,7 @@ static void start_epoch(struct netinc_group *g, u64 start, bool first, u64 now)
 	g->agg.header.cookie = g->down_cookie;
 	netinc_spread_init(&g->agg.spread, count_trees(g), g->cfg.settings.window);
 	g->agg.block = g->block;
+	g->agg.lacks = g->cfg.settings.lacks;
 	netinc_agg_start(&g->agg, start);
 	g->agg.limit = start;
 	g->agg.opseq = first ? g->begun : g->opseq;
@@ -98,6 +99,7 @@ static void settle_children(struct netinc_group *g)
 	netinc_children_number(g, window);
 	WRITE_ONCE(g->levels, g->height);
 	g->cfg.settings.window = window;
+	g->cfg.settings.lacks = netinc_children_lack(g);
 	/* who returns has a plan already, which does not change */
 	if (g->cfg.returns)
 		return;
@@ -148,6 +150,7 @@ static bool parent_ready_fits(const struct netinc_group *g, const struct netinc_
 	}
 	if (g->cfg.returns && (be64_to_cpu(r->lineage) != g->cfg.lineage ||
 			       settings.window != g->cfg.settings.window ||
+			       !netinc_kinds_same(settings.lacks, g->cfg.settings.lacks) ||
 			       settings.fallback != g->cfg.settings.fallback))
 		return false;
 	if (!g->epoch)
@@ -155,6 +158,7 @@ static bool parent_ready_fits(const struct netinc_group *g, const struct netinc_
 	return be64_to_cpu(r->lineage) == g->cfg.lineage && block == g->block &&
 	       settings.window == g->cfg.settings.window && netinc_ready_height(r) == g->levels &&
 	       netinc_ready_tree_order(r) == g->tree_order &&
+	       netinc_kinds_same(settings.lacks, g->cfg.settings.lacks) &&
 	       settings.fallback == g->cfg.settings.fallback;
 }
 
@@ -230,7 +234,7 @@ int netinc_group_ready(struct netinc_group *g, const struct netinc_pkt *pkt,
 		return -INC_C_DROP_DUPLICATE;
 	if (g->up.state == NETINC_UPLINK_RESYNC && g->rejoined != g->nmembers)
 		return -INC_C_DROP_STATE;
-	if (!parent_ready_ok(g, pkt, ready))
+	if (!netinc_ready_whole(ready, pkt->len) || !parent_ready_ok(g, pkt, ready))
 		return -INC_C_DROP_MALFORMED;
 	g->cfg.settings = netinc_settings_from_ready(ready);
 	/* who looks for a group that has moved there does not find this one: levels first */

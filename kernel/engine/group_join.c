@@ -204,6 +204,9 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 	code = netinc_children_check(g, rank, pkt, join, peer, detail);
 	if (code)
 		return code;
+	code = netinc_children_check_kinds(g, rank, join, peer, detail);
+	if (code)
+		return code;
 	*detail = g->up.refuse_detail;
 	if (parent_has_refused(g, now))
 		return g->up.refused;
@@ -225,6 +228,7 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 		return INC_REFUSE_BUSY;
 	rank = netinc_children_take(g, rank, pkt, join, peer);
 	m = &g->members[rank];
+	netinc_children_take_kinds(g, m, join);
 	if (g->joined != joined) {
 		g->news = now;
 		g->up.news = true;

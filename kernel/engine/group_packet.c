@@ -55,7 +55,10 @@ void netinc_group_send_ready(struct netinc_group *g, u32 child)
 {
 	const struct netinc_member *m = &g->members[child];
 	struct netinc_pkt pkt;
-	struct inc_ready body = {
+	struct {
+		struct inc_ready ready;
+		struct inc_kinds lacks;		/* if there are any */
+	} body = { .ready = {
 		.nonce = cpu_to_be32(m->nonce),
 		.start = cpu_to_be64(g->agg.start),
 		.up_cookie = cpu_to_be64(m->cookie),
@@ -71,23 +74,25 @@ void netinc_group_send_ready(struct netinc_group *g, u32 child)
 		.late_policy = g->cfg.stripe << INC_JOIN_STRIPE_SHIFT,
 		.height = g->levels | (g->tree_order ? INC_READY_TREE_ORDER : 0),
 		.lineage = cpu_to_be64(g->cfg.lineage),
-	};
+	} };
+	bool lacks = netinc_kinds_any(g->cfg.settings.lacks);
 	u64 key[2];
 	u32 i;
 
-	netinc_settings_to_ready(&g->cfg.settings, &body);
+	netinc_settings_to_ready(&g->cfg.settings, &body.ready);
 	if (child && child < g->agg.spread.trees) {
 		netinc_tree_key(g, child, key);
-		body.tree_key[0] = cpu_to_be64(key[0]);
-		body.tree_key[1] = cpu_to_be64(key[1]);
+		body.ready.tree_key[0] = cpu_to_be64(key[0]);
+		body.ready.tree_key[1] = cpu_to_be64(key[1]);
 	}
-	netinc_addr_build(&body.edge, netinc_group_edge(g));
+	netinc_addr_build(&body.ready.edge, netinc_group_edge(g));
 	for (i = 0; i < g->cfg.nstandby; i++)
-		netinc_addr_build(&body.standby[i], &g->cfg.standby[i]);
+		netinc_addr_build(&body.ready.standby[i], &g->cfg.standby[i]);
 	netinc_agg_header(&g->agg, &pkt, INC_PKT_READY);
 	/* the number by which it knows itself as long as it has not had this */
 	pkt.child = g->shrunk && g->shrunk == g->epoch ? m->old : m->low;
-	g->ops->send(g, child, &pkt, &body, sizeof(body));
+	g->ops->send(g, child, &pkt, &body,
+		     sizeof(body.ready) + (lacks ? sizeof(body.lacks) : 0));
 }
 
 /* Where rank @rank is, and how @child makes itself known to its tree. */

@@ -86,20 +86,26 @@ static int parent_error(struct netinc_group *g, const struct netinc_pkt *pkt, co
 	return 0;
 }
 
-/* Are other ranks here, or in another order, than the JOIN said that this READY answers? */
-static bool is_outdated(struct netinc_group *g, const struct inc_ready *ready)
+/*
+ * Are other ranks here, or in another order, than the JOIN said that this READY answers? @lacks:
+ * what nodes here had not folded before it came.
+ */
+static bool is_outdated(struct netinc_group *g, const struct inc_ready *ready,
+			struct netinc_kinds lacks)
 {
 	return be16_to_cpu(ready->children) != g->joined || g->up.news ||
+	       netinc_kinds_any(netinc_kinds_less(lacks, netinc_ready_lacks(ready))) ||
 	       (!netinc_ready_tree_order(ready) && !netinc_children_can_order(g));
 }
 
 static int parent_ready(struct netinc_group *g, const struct netinc_pkt *pkt,
 			const struct inc_ready *ready, u64 now)
 {
+	struct netinc_kinds lacks = netinc_children_lack(g);
 	bool first = g->state == INC_GROUP_JOINING;
 	int err = netinc_group_over(g) ? -INC_C_DROP_STATE : netinc_group_ready(g, pkt, ready, now);
 
-	if (err || !first || !is_outdated(g, ready))
+	if (err || !first || !is_outdated(g, ready, lacks))
 		return err;
 	/*
 	 * Somebody has gone since. The parent may not hear of that before the others contribute,

@@ -92,6 +92,7 @@ void netinc_tree_begin(struct netinc_group *g, const struct netinc_tree_cfg *tre
 	g->agg.header.cookie = tree->down_cookie;
 	netinc_spread_init(&g->agg.spread, tree->trees, tree->settings.window);
 	g->agg.block = tree->block;
+	g->agg.lacks = tree->settings.lacks;
 	netinc_agg_start(&g->agg, tree->start);
 	g->agg.limit = tree->start;
 	g->agg.opseq = tree->opseq;

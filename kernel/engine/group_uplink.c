@@ -77,8 +77,8 @@ static void send_up_join(struct netinc_group *g, u8 flags, u64 now)
 {
 	struct {
 		struct inc_join join;
-		/* the bitmap, as long as the size makes it, and behind it the address */
-		__be32 tail[INC_MAX_RANKS / 32 + sizeof(struct inc_addr) / sizeof(__be32)];
+		/* the bitmap, as long as the size makes it, and behind it what else there is */
+		__be32 tail[NETINC_JOIN_TAIL / sizeof(__be32)];
 	} m = { .join = { .size = cpu_to_be32(g->cfg.size),
 			  .nonce = cpu_to_be32(g->cfg.up_nonce),
 			  .srtt = cpu_to_be32(g->up.cc.srtt),
@@ -125,6 +125,7 @@ static void send_up_join(struct netinc_group *g, u8 flags, u64 now)
 	if (netinc_peer_is_far(netinc_group_edge(g)))
 		netinc_addr_build(&edge, netinc_group_edge(g));
 	memcpy(m.tail + netinc_join_ranks_bytes(&m.join) / sizeof(__be32), &edge, sizeof(edge));
+	netinc_join_add_kinds(&m.join, netinc_children_lack(g), netinc_children_ask(g));
 	if (g->up.challenge)
 		netinc_join_proof(g->cfg.up_key, g->cfg.id, pkt.child, &m.join, m.join.proof);
 	g->up.news = false;
@@ -161,13 +162,19 @@ static bool is_too_narrow(const struct netinc_group *g)
 	return false;
 }
 
+static bool kinds_to_say(const struct netinc_group *g)
+{
+	return netinc_kinds_any(netinc_kinds_or(netinc_children_lack(g), netinc_children_ask(g)));
+}
+
 /*
  * JOIN names the ranks below in one packet, a bit for each of the group: on a path that carries no
  * more than the least (@JOIN_FITS) 2784. What cannot be asked for is refused.
  */
 static bool join_is_too_long(struct netinc_group *g, u64 now)
 {
-	const struct inc_join join = { .size = cpu_to_be32(g->cfg.size), .below = 1 };
+	const struct inc_join join = { .size = cpu_to_be32(g->cfg.size), .below = 1,
+				       .flags = kinds_to_say(g) ? INC_JOIN_KINDS : 0 };
 	u32 bytes = sizeof(join) + netinc_join_tail_bytes(&join);
 
 	if (bytes <= max_t(u32, g->cfg.up_block, JOIN_FITS))

@@ -23,6 +23,7 @@ struct netinc_settings netinc_settings_from_join(const struct inc_join *join)
 		.late_ms = be32_to_cpu(join->late_ms),
 		.late_policy = join->late_policy & INC_JOIN_LATE_POLICY,
 		.fallback = join->fallback,
+		.lacks = netinc_join_lacks(join),
 	};
 }
 
@@ -43,6 +44,7 @@ struct netinc_settings netinc_settings_from_ready(const struct inc_ready *ready)
 		.late_ms = be32_to_cpu(ready->late_ms),
 		.late_policy = ready->late_policy & INC_JOIN_LATE_POLICY,
 		.fallback = ready->fallback,
+		.lacks = netinc_ready_lacks(ready),
 	};
 }
 
@@ -53,4 +55,8 @@ void netinc_settings_to_ready(const struct netinc_settings *settings, struct inc
 	ready->late_ms = cpu_to_be32(settings->late_ms);
 	ready->late_policy |= settings->late_policy;
 	ready->fallback = settings->fallback;
+	if (!netinc_kinds_any(settings->lacks))
+		return;
+	*(struct inc_kinds *)(ready + 1) = netinc_kinds_build(settings->lacks);
+	ready->height |= INC_READY_KINDS;
 }

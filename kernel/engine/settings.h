@@ -28,6 +28,11 @@ struct netinc_settings {
 	u32 late_ms;
 	u8 late_policy;		/* enum inc_late_policy: what happens after late_ms */
 	u8 fallback;		/* enum inc_fallback: where the group goes when its node is lost */
+	/*
+	 * what is not folded for the group: by this node, until the group forms, and then by any
+	 * of the tree
+	 */
+	struct netinc_kinds lacks;
 };
 
 /*
@@ -37,9 +42,10 @@ struct netinc_settings {
 bool netinc_settings_ok(const struct netinc_settings *settings);
 
 struct netinc_settings netinc_settings_from_join(const struct inc_join *join);
-/* Into what says only which stripe it is of. */
+/* Into what says only which stripe it is of; netinc_join_add_kinds() says what is lacked. */
 void netinc_settings_to_join(const struct netinc_settings *settings, struct inc_join *join);
 struct netinc_settings netinc_settings_from_ready(const struct inc_ready *ready);
+/* `lacks` goes behind it, where there is room for that, if there is any. */
 void netinc_settings_to_ready(const struct netinc_settings *settings, struct inc_ready *ready);
 
 #endif

@@ -42,6 +42,7 @@ static const s8 refuse_errno[__INC_REFUSE_MAX] = {
 	[INC_REFUSE_TREE] = -EOPNOTSUPP,
 	[INC_REFUSE_ORDER] = -EDOM,
 	[INC_REFUSE_STRIPES] = -EPROTOTYPE,
+	[INC_REFUSE_KINDS] = -EPROTONOSUPPORT,
 };
 
 static u8 stripe_of(const struct sockaddr_inc *a)

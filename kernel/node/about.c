@@ -55,12 +55,23 @@ static void tell_load(struct netinc_node *node, struct inc_about *about)
 		netinc_addr_build(&about->parent, &node->cfg.parent[0]);
 }
 
+/* The same at nodes that reduce the same; of those that lack nothing, what it has always been. */
+static u32 digest_of(struct netinc_kinds lacks)
+{
+	const struct inc_kinds said = netinc_kinds_build(lacks);
+	const u64 key[2] = { netinc_reduce_digest() };
+
+	return netinc_kinds_any(lacks) ? (u32)netinc_siphash(&said, sizeof(said), key) :
+					 netinc_reduce_digest();
+}
+
 void netinc_node_about(struct netinc_node *node, const struct netinc_tenant *tenant,
 		       struct inc_about *about)
 {
 	memset(about, 0, sizeof(*about));
 	spin_lock_bh(&node->lock);
-	about->caps = cpu_to_be32(netinc_reduce_digest());
+	about->caps = cpu_to_be32(digest_of(node->cfg.settings.lacks));
+	about->lacks = netinc_kinds_build(node->cfg.settings.lacks);
 	about->max_groups = cpu_to_be32(node->cfg.max_groups);
 	about->window = cpu_to_be16(node->cfg.settings.window);
 	about->fallback = node->cfg.settings.fallback;

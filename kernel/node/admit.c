@@ -227,6 +227,17 @@ static struct netinc_node_group *shrunk_for(const struct netinc_node *node,
 	return NULL;
 }
 
+/* 0 or the enum inc_refuse_code: does the node reduce what that group has to have? */
+static int check_kinds(struct netinc_node *node, const struct inc_join *join, u64 *detail)
+{
+	struct netinc_kinds own;
+
+	spin_lock_bh(&node->lock);
+	own = node->cfg.settings.lacks;
+	spin_unlock_bh(&node->lock);
+	return netinc_kinds_admit(own, join, detail);
+}
+
 /* The group, or the run of it, that a JOIN is for. */
 static struct netinc_node_group *group_for(struct netinc_node *node, const struct netinc_rx *rx,
 					   const struct inc_join *join,
@@ -352,7 +363,8 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 	} else if (rx->pkt.incarnation) {
 		code = INC_REFUSE_UNKNOWN;
 	} else if (!code) {
-		code = parse_pending_group(node, rx, join, &pending, &detail);
+		code = parse_pending_group(node, rx, join, &pending, &detail) ?:
+			       check_kinds(node, join, &detail);
 		pending.tenant = tenant;
 		if (!code)
 			code = queue_pending_group(node, &pending, &detail);

@@ -39,7 +39,7 @@ RENAMED = {"inc.ready.height.height": "inc.ready.height.levels",
            "inc.join.below.late_policy": "inc.join.late_policy",
            "inc.join.below.stripe_index": "inc.join.stripe",
            "inc.join.below.stripe_count": "inc.join.stripes",
-           **{f"inc.join.below.{name}": f"inc.join.flags.{name}" for name in ("shrink", "canonical", "many_parts", "rebind")}}
+           **{f"inc.join.below.{name}": f"inc.join.flags.{name}" for name in ("shrink", "canonical", "many_parts", "rebind", "kinds")}}
 LISTS = {
     "TYPE": ["inc.type", "inc.desc.type", "inc.desc.wire"],
     "OP": ["inc.op", "inc.desc.op"],

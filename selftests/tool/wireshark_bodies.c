@@ -129,9 +129,16 @@ u32 fill_status(struct inc_status *status, u32 waited)
 	return put_bitmap("inc.status.bitmap", status, status->bitmap);
 }
 
+static void put_kinds(struct inc_kinds *kinds)
+{
+	PUT32(kinds, types, number());
+	PUT32(kinds, ops, number());
+}
+
 u32 fill_join(struct inc_join *join, u8 height)
 {
 	struct inc_addr *host;
+	u8 *end = (u8 *)(join + 1);
 
 	PUT32(join, size, 40);
 	PUT32(join, nonce, number());
@@ -139,11 +146,12 @@ u32 fill_join(struct inc_join *join, u8 height)
 	PUT32(join, srtt, number());
 	PUT16(join, block, number());
 	PUT8(join, fallback, INC_FALLBACK_EDGE);
-	PUT8(join, flags, INC_JOIN_SHRINK | (height ? INC_JOIN_CANONICAL : 0));
+	PUT8(join, flags, INC_JOIN_SHRINK | INC_JOIN_KINDS | (height ? INC_JOIN_CANONICAL : 0));
 	say("inc.join.flags.shrink", 1);
 	say("inc.join.flags.canonical", !!height);
 	say("inc.join.flags.many_parts", 0);
 	say("inc.join.flags.rebind", 0);
+	say("inc.join.flags.kinds", 1);
 	PUT32(join, move, number());
 	/* stripe 2 of 5 */
 	join->late_policy = INC_LATE_FAIL | INC_STRIPE(2, 5) << INC_JOIN_STRIPE_SHIFT;
@@ -165,12 +173,15 @@ u32 fill_join(struct inc_join *join, u8 height)
 	join->proof[0] = cpu_to_be64(0x0123456789abcdef);
 	join->proof[1] = cpu_to_be64(0xfedcba9876543210);
 	say_text("inc.join.proof", "0123456789abcdeffedcba9876543210");
-	if (!height)
-		return sizeof(*join);
-	put_bitmap("inc.join.ranks", join, join->ranks);
-	host = (struct inc_addr *)(join->ranks + 2);
-	put_addr(host, 4);
-	return (u8 *)(host + 1) - (u8 *)join;
+	if (height) {
+		put_bitmap("inc.join.ranks", join, join->ranks);
+		host = (struct inc_addr *)(join->ranks + 2);
+		put_addr(host, 4);
+		end = (u8 *)(host + 1);
+	}
+	put_kinds((struct inc_kinds *)end);
+	put_kinds((struct inc_kinds *)end + 1);
+	return end + sizeof(struct inc_join_kinds) - (u8 *)join;
 }
 
 /* With what follows for who asks. */
@@ -189,6 +200,7 @@ static u32 fill_challenge(struct inc_challenge *challenge)
 	PUT8(about, flags, INC_ABOUT_PARENT);
 	PUT32(about, groups, number());
 	PUT32(about, children, number());
+	put_kinds(&about->lacks);
 	PUT64(about, memory_left);
 	PUT64(about, nsec);
 	return (u8 *)(about + 1) - (u8 *)challenge;
@@ -225,9 +237,10 @@ static u32 fill_ready(struct inc_ready *ready)
 	say("inc.ready.late_policy", INC_LATE_PARTIAL);
 	say("inc.ready.stripe", 0);
 	say("inc.ready.stripes", 1);
-	PUT8(ready, height, 3 | INC_READY_TREE_ORDER);
+	PUT8(ready, height, 3 | INC_READY_TREE_ORDER | INC_READY_KINDS);
 	say("inc.ready.height.levels", 3);
 	say("inc.ready.height.tree_order", 1);
+	say("inc.ready.height.kinds", 1);
 	PUT64(ready, lineage);
 	ready->tree_key[0] = cpu_to_be64(0x1122334455667788);
 	say_text("inc.ready.tree_key", "11223344556677880000000000000000");
@@ -235,7 +248,8 @@ static u32 fill_ready(struct inc_ready *ready)
 	put_addr(&ready->standby[0], 6);
 	put_addr(&ready->standby[1], 4);
 	put_addr(&ready->standby[2], 0);
-	return sizeof(*ready);
+	put_kinds((struct inc_kinds *)(ready + 1));
+	return sizeof(*ready) + sizeof(struct inc_kinds);
 }
 
 static const char *refuse_name(u16 code)
@@ -249,7 +263,7 @@ static const char *refuse_name(u16 code)
 		[INC_REFUSE_OUT] = "OUT", [INC_REFUSE_TENANT] = "TENANT",
 		[INC_REFUSE_QUOTA] = "QUOTA", [INC_REFUSE_NEXT] = "NEXT",
 		[INC_REFUSE_TREE] = "TREE", [INC_REFUSE_ORDER] = "ORDER",
-		[INC_REFUSE_STRIPES] = "STRIPES",
+		[INC_REFUSE_STRIPES] = "STRIPES", [INC_REFUSE_KINDS] = "KINDS",
 	};
 
 	static_assert(ARRAY_SIZE(names) == __INC_REFUSE_MAX);

@@ -49,6 +49,7 @@ struct told {
 	u32 readies, errors, waits, refused;
 	struct netinc_pkt pkt;	/* header of the last READY */
 	struct inc_ready ready;
+	struct inc_kinds lacks;	/* behind it, if it is */
 	struct inc_wait_pkt wait;
 	struct netinc_error error;
 	u32 results[BLOCKS];
@@ -60,6 +61,7 @@ static struct {
 	u32 at[RANKS];		/* the node that each rank is at */
 	u32 asks;		/* bit i: rank i asks for INC_ORDER_CANONICAL */
 	u8 stripe;		/* INC_STRIPE(): that all ranks join */
+	struct netinc_kinds kinds[RANKS];	/* what each rank asks to be folded */
 	struct told told[RANKS];
 	struct frame queue[QUEUE];
 	u32 first, last;
@@ -328,6 +330,7 @@ static inline void at_rank(struct told *t, const struct frame *f)
 		t->readies++;
 		t->pkt = f->pkt;
 		memcpy(&t->ready, f->body, sizeof(t->ready));
+		memcpy(&t->lacks, f->body + sizeof(t->ready), sizeof(t->lacks));
 		break;
 	case INC_PKT_ERROR:
 		t->errors++;
@@ -501,13 +504,17 @@ static inline int rank_says(u32 rank, const struct netinc_pkt *pkt, const void *
 static inline int join_from(u32 rank, u64 next)
 {
 	struct netinc_pkt pkt = rank_pkt(rank, INC_PKT_JOIN);
-	struct inc_join j = { .size = cpu_to_be32(RANKS), .nonce = cpu_to_be32(100 + rank),
-			      .next = cpu_to_be64(next), .block = cpu_to_be16(128),
-			      .late_policy = net.stripe << INC_JOIN_STRIPE_SHIFT,
-			      .flags = net.asks >> rank & 1 ? INC_JOIN_CANONICAL : 0 };
+	struct {
+		struct inc_join join;
+		struct inc_join_kinds kinds;
+	} m = { .join = { .size = cpu_to_be32(RANKS), .nonce = cpu_to_be32(100 + rank),
+			  .next = cpu_to_be64(next), .block = cpu_to_be16(128),
+			  .late_policy = net.stripe << INC_JOIN_STRIPE_SHIFT,
+			  .flags = net.asks >> rank & 1 ? INC_JOIN_CANONICAL : 0 } };
 
+	netinc_join_add_kinds(&m.join, (struct netinc_kinds){}, net.kinds[rank]);
 	pkt.opseq = net.told[rank].readies ? net.told[rank].error.resume : 0;
-	return rank_says(rank, &pkt, &j, sizeof(j), NULL);
+	return rank_says(rank, &pkt, &m, sizeof(m.join) + netinc_join_tail_bytes(&m.join), NULL);
 }
 
 static inline void join(u32 rank)
@@ -660,6 +667,16 @@ static inline void reduce(u64 block, u32 opseq)
 
 	for (i = 0; i < RANKS; i++)
 		expect(!contrib(i, block, opseq, 5, 1u << (4 * i)), "rank %u", i);
+	pump();
+}
+
+/* All contribute to operation @opseq, of which rank @odd says something else. */
+static inline void disagree(u32 odd, u64 block, u32 opseq)
+{
+	u32 i;
+
+	for (i = 0; i < RANKS; i++)
+		expect(!contrib(i, block, opseq, i == odd ? 6 : 5, 1), "rank %u", i);
 	pump();
 }
 

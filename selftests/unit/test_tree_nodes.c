@@ -48,8 +48,6 @@ static void test_silent_parent(void)
 	end_tree();
 }
 
-static void disagree(u32 odd, u64 block, u32 opseq);
-
 /* The parent takes no nodes, which does not matter to ranks that all come to one, and soon. */
 static void test_refused(void)
 {
@@ -354,16 +352,6 @@ static void test_loss_of_ready(void)
 		expect_states(INC_GROUP_ACTIVE);
 		end_tree();
 	}
-}
-
-/* Blocks of operation @opseq: ranks @a and @b say different things of it. */
-static void disagree(u32 odd, u64 block, u32 opseq)
-{
-	u32 i;
-
-	for (i = 0; i < RANKS; i++)
-		expect(!contrib(i, block, opseq, i == odd ? 6 : 5, 1), "rank %u", i);
-	pump();
 }
 
 /* Who is odd: the ranks named, with what they have said; then all go on in the next epoch. */

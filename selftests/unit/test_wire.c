@@ -48,6 +48,37 @@ static void test_stripe(void)
 	expect(INC_STRIPE(0, 1) == 0 && INC_STRIPE(7, INC_MAX_STRIPES) == 63, "numbers");
 }
 
+/* What is lacked and asked for is behind all else, and all there. */
+static void test_kinds(void)
+{
+	struct {
+		struct inc_join join;
+		u8 tail[8 + sizeof(struct inc_addr) + sizeof(struct inc_join_kinds)];
+	} m;
+	struct netinc_kinds lacks = { 1, 2 }, asks = { 4, 8 }, none = {};
+	u32 height, len;
+
+	for (height = 0; height < 2; height++) {
+		m.join = (struct inc_join){ .size = cpu_to_be32(64), .below = height };
+		len = sizeof(m.join) + (height ? sizeof(m.tail) : sizeof(struct inc_join_kinds));
+		netinc_join_add_kinds(&m.join, none, none);
+		expect(!m.join.flags && !netinc_kinds_any(netinc_join_lacks(&m.join)) &&
+		       !netinc_kinds_any(netinc_join_asks(&m.join)), "nothing");
+		netinc_join_add_kinds(&m.join, lacks, asks);
+		expect(m.join.flags == INC_JOIN_KINDS && netinc_join_whole(&m.join, len) &&
+		       !netinc_join_whole(&m.join, len - 1), "%u bytes", len);
+		expect(netinc_kinds_same(netinc_join_lacks(&m.join), lacks) &&
+		       netinc_kinds_same(netinc_join_asks(&m.join), asks), "height %u", height);
+		expect(((u8 *)&m)[len - 1] == 8, "it is not at the end");
+	}
+	expect(!netinc_kinds_prevent(lacks, 1, INC_OP_NONE) &&
+	       netinc_kinds_prevent(lacks, 0, INC_OP_SUM) &&
+	       netinc_kinds_prevent((struct netinc_kinds){ 2, 0 }, 1, INC_OP_MAX) &&
+	       !netinc_kinds_prevent((struct netinc_kinds){ 2, 0 }, 2, INC_OP_SUM), "prevent");
+	expect(NETINC_ALL_TYPES >> INC_TYPE_MAX == 1 && !(NETINC_ALL_TYPES & 1) &&
+	       NETINC_ALL_OPS >> INC_OP_AVG == 1 && !(NETINC_ALL_OPS & 1), "all of them");
+}
+
 static void refused(u32 len, int reason, const char *what)
 {
 	struct netinc_pkt p;
@@ -381,7 +412,7 @@ static void test_proof(void)
 {
 	struct {
 		struct inc_join join;
-		u8 tail[8 + sizeof(struct inc_addr)];
+		u8 tail[8 + sizeof(struct inc_addr) + sizeof(struct inc_join_kinds)];
 	} m = { .join = { .size = cpu_to_be32(64), .challenge = cpu_to_be64(99) } };
 	u8 key[INC_KEY_LEN] = { 1 };
 	__be64 one[2], two[2];
@@ -401,8 +432,9 @@ static void test_proof(void)
 		expect(one[0] != two[0] && one[1] != two[1], "byte %u of the body is not in it", i);
 		((u8 *)&m)[i] ^= 1;
 	}
-	/* a node's JOIN has more */
+	/* a node's JOIN has more, and so has one that says what is lacked, or asked for */
 	m.join.below = 1;
+	m.join.flags = INC_JOIN_KINDS;
 	netinc_join_proof(key, 7, 3, &m.join, one);
 	for (i = 0; i < sizeof(m.tail); i++) {
 		m.tail[i] ^= 1;
@@ -411,6 +443,14 @@ static void test_proof(void)
 		m.tail[i] ^= 1;
 	}
 	m.join.below = 0;
+	netinc_join_proof(key, 7, 3, &m.join, one);
+	for (i = 0; i < sizeof(struct inc_join_kinds); i++) {
+		m.tail[i] ^= 1;
+		netinc_join_proof(key, 7, 3, &m.join, two);
+		expect(one[0] != two[0] && one[1] != two[1], "byte %u of a rank's is not in it", i);
+		m.tail[i] ^= 1;
+	}
+	m.join.flags = 0;
 	netinc_join_proof(key, 7, 3, &m.join, one);
 	for (i = 0; i < INC_KEY_LEN; i++) {
 		key[i] ^= 1;
@@ -506,7 +546,7 @@ static void test_addr(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_round_trip), KTAP(test_stripe),
+	KTAP(test_round_trip), KTAP(test_stripe), KTAP(test_kinds),
 	KTAP(test_bytes), KTAP(test_malformed), KTAP(test_malformed_control),
 	KTAP(test_malformed_data), KTAP(test_zeros), KTAP(test_padding), KTAP(test_extend),
 	KTAP(test_bitmap), KTAP(test_error), KTAP(test_proof), KTAP(test_hosts), KTAP(test_place),

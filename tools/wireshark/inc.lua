@@ -71,6 +71,7 @@ local error_texts = {
 local refuse_codes = {
 	"NO_NODE", "UNKNOWN", "RANK_TAKEN", "SIZE", "KEY", "LIMIT", "BUSY", "BLOCK", "MOVED",
 	"RANK_DEAD", "OUT", "TENANT", "QUOTA", "NEXT", "TREE", "ORDER", "STRIPES",
+	"KINDS",
 }
 
 local refuse_texts = {
@@ -91,6 +92,7 @@ local refuse_texts = {
 	TREE = "a node is no child of this group",
 	ORDER = "folds do not follow the order of the ranks",
 	STRIPES = "the group has another number of stripes",
+	KINDS = "a node does not reduce what is asked for",
 }
 
 -- Flags of the header: mask, name, what it says.
@@ -172,6 +174,14 @@ local STRUCTS = {
 		{ "challenge", 8, "Challenge", how = "hex" },
 		{ "proof", 16, "Proof", how = "bytes" },
 	},
+	kinds = {
+		{ "types", 4, "Types", how = "hex" },
+		{ "ops", 4, "Operations", how = "hex" },
+	},
+	join_kinds = {
+		{ "lacks", 8, "Not reduced by a node", how = "kinds" },
+		{ "asks", 8, "Asked for", how = "kinds" },
+	},
 	challenge = {
 		{ "nonce", 4, "Nonce", how = "hex" },
 		{ "flags", 4, "Flags", how = "hex" },
@@ -186,7 +196,7 @@ local STRUCTS = {
 		{ "flags", 1, "Flags", how = "hex" },
 		{ "groups", 4, "Groups" },
 		{ "children", 4, "Children of all groups" },
-		{ "resv", 4, "Reserved", how = "zero", times = 2 },
+		{ "lacks", 8, "Not reduced there", how = "kinds" },
 		{ "memory_left", 8, "Memory left", unit = " bytes" },
 		{ "nsec", 8, "Processor time", unit = " ns" },
 	},
@@ -288,7 +298,7 @@ for struct, members in pairs(STRUCTS) do
 		local filter = "inc." .. struct .. "." .. m[1]
 		if m.how == "bytes" or m.how == "zero" then
 			field(filter, ProtoField.bytes, m[3])
-		elseif m.how == "addr" or m.how == "desc" then
+		elseif m.how == "addr" or m.how == "desc" or m.how == "kinds" then
 			field(filter, ProtoField.none, m[3])
 		else
 			number(filter, m)
@@ -333,6 +343,7 @@ flag("inc.join.flags.shrink", "Goes on without those that are gone", 8, 0x01)
 flag("inc.join.flags.canonical", "Asks for the order of the ranks in folds", 8, 0x02)
 flag("inc.join.flags.many_parts", "That would take too many parts", 8, 0x04)
 flag("inc.join.flags.rebind", "A member that comes by another port", 8, 0x08)
+flag("inc.join.flags.kinds", "Says what is not reduced, or asked for", 8, 0x10)
 for _, packet in ipairs({ "join", "ready" }) do
 	field("inc." .. packet .. ".stripe", ProtoField.uint8, "Stripe", base.DEC, nil, 0x1c)
 	field("inc." .. packet .. ".stripes", ProtoField.uint8, "Stripes, less one", base.DEC, nil,
@@ -345,6 +356,8 @@ flag("inc.join.below.stale", "Not all ranks below have been heard lately", 8, ST
 field("inc.ready.height.levels", ProtoField.uint8, "Levels of nodes below the root",
 	base.DEC, nil, 0x0f)
 flag("inc.ready.height.tree_order", "Folds in the order of the tree of nodes", 8, 0x80)
+flag("inc.ready.height.kinds", "Says what is not reduced", 8, 0x40)
+field("inc.ready.lacks", ProtoField.none, "Not reduced by a node")
 field("inc.join.ranks", ProtoField.bytes, "Ranks below the sender")
 field("inc.join.host", ProtoField.none, "Host of rank 0")
 field("inc.probe.bitmap", ProtoField.bytes, "Results that are here")
@@ -542,9 +555,32 @@ local function add_desc(tree, filter, what)
 		ops[get(what, "desc", "op"):uint()] or "?", get(what, "desc", "root"):uint()))
 end
 
+-- The names whose bits are set, of those that a list has.
+local function names_of(bits, list)
+	local names = {}
+	for i = 1, 31 do
+		if math.floor(bits / 2 ^ i) % 2 == 1 then
+			names[#names + 1] = list[i] or tostring(i)
+		end
+	end
+	return names
+end
+
+local function add_kinds(tree, filter, what)
+	local sub = tree:add(f[filter], what)
+	add_struct(sub, "kinds", what, 0)
+	local names = names_of(get(what, "kinds", "types"):uint(), types)
+	for _, name in ipairs(names_of(get(what, "kinds", "ops"):uint(), ops)) do
+		names[#names + 1] = name
+	end
+	sub:append_text(": " .. (#names > 0 and table.concat(names, ", ") or "nothing"))
+end
+
 local function add_member(tree, filter, m, what)
 	if m.how == "addr" then
 		add_addr(tree, filter, what)
+	elseif m.how == "kinds" then
+		add_kinds(tree, filter, what)
 	elseif m.how == "desc" then
 		add_desc(tree, filter, what)
 	else
@@ -629,10 +665,21 @@ local function add_stripe(tree, packet, late_policy)
 		math.floor(code / 8) + 1) or ""
 end
 
+-- Which ranks are below a node, and where rank 0's host is; also whether that is all there.
+local function add_below(tree, body, offset, size)
+	offset = add_bitmap(tree, "inc.join.ranks", body, offset, size)
+	if offset + 20 > body:len() then
+		tree:add_proto_expert_info(e.body, "the address of rank 0's host is missing")
+		return offset, false
+	end
+	add_addr(tree, "inc.join.host", body(offset, 20))
+	return offset + 20, true
+end
+
 function after.JOIN(tree, body, offset, p)
 	local below, size = get(body, "join", "below"), get(body, "join", "size"):uint()
 	tree:add(f["inc.join.below.height"], below)
-	for _, name in ipairs({ "shrink", "canonical", "many_parts", "rebind" }) do
+	for _, name in ipairs({ "shrink", "canonical", "many_parts", "rebind", "kinds" }) do
 		tree:add(f["inc.join.flags." .. name], get(body, "join", "flags"))
 	end
 	for _, name in ipairs({ "return", "tree_order", "ask", "stale" }) do
@@ -642,16 +689,14 @@ function after.JOIN(tree, body, offset, p)
 		below:uint() % 16 > 0 and "node for rank" or "rank", p.child, size,
 		add_stripe(tree, "join", get(body, "join", "late_policy")),
 		all_zeros(get(body, "join", "challenge")) and "" or ", challenged")
-	if below:uint() % 16 == 0 then
+	local whole = true
+	if below:uint() % 16 > 0 then
+		offset, whole = add_below(tree, body, offset, size)
+	end
+	if not whole or not has(get(body, "join", "flags"):uint(), 0x10) then
 		return offset
 	end
-	offset = add_bitmap(tree, "inc.join.ranks", body, offset, size)
-	if offset + 20 > body:len() then
-		tree:add_proto_expert_info(e.body, "the address of rank 0's host is missing")
-		return offset
-	end
-	add_addr(tree, "inc.join.host", body(offset, 20))
-	return offset + 20
+	return add_struct(tree, "join_kinds", body, offset)
 end
 
 function after.WAIT(_, body, offset, p)
@@ -673,11 +718,20 @@ function after.READY(tree, body, offset, p)
 	local height = get(body, "ready", "height")
 	tree:add(f["inc.ready.height.levels"], height)
 	tree:add(f["inc.ready.height.tree_order"], height)
+	tree:add(f["inc.ready.height.kinds"], height)
 	add_stripe(tree, "ready", get(body, "ready", "late_policy"))
 	p.says = string.format("rank %d of %d, window %d, block %d",
 		get(body, "ready", "rank"):uint(), get(body, "ready", "size"):uint(),
 		get(body, "ready", "window"):uint(), get(body, "ready", "block"):uint())
-	return offset
+	if not has(height:uint(), 0x40) then
+		return offset
+	end
+	if offset + 8 > body:len() then
+		tree:add_proto_expert_info(e.body, "what is not reduced is missing")
+		return offset
+	end
+	add_kinds(tree, "inc.ready.lacks", body(offset, 8))
+	return offset + 8
 end
 
 function after.REFUSE(tree, body, offset, p)

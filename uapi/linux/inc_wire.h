@@ -179,13 +179,31 @@ struct inc_status {
  * once challenge and proof are right it is a member there
  */
 #define INC_JOIN_REBIND		0x08
+/* a struct inc_join_kinds is behind all else, and proved with it; without it all of that is 0 */
+#define INC_JOIN_KINDS		0x10
+
+/* What is folded: bit i of a word is number i of enum inc_type, or enum inc_op. */
+struct inc_kinds {
+	__be32	types;
+	__be32	ops;
+};
+
+struct inc_join_kinds {
+	/*
+	 * of a node: what it, or one below it, does not fold. From the first READY on: what that
+	 * has said, which a place to move to may lack, and nothing else
+	 */
+	struct inc_kinds lacks;
+	struct inc_kinds asks;	/* the rank, or one below, joins only where that is folded */
+};
 
 /*
  * JOIN: header (child = rank, epoch = last known, psn = 0, opseq = operations before it were
  * begun), then this. A node joins its parent for all ranks below it: child is the lowest of them,
  * next the lowest and opseq the highest that they say, window the most that the node has slots for.
  * Which ranks they are follows as a bitmap, and behind that a struct inc_addr: the host of rank 0,
- * if that is one of them (else family 0).
+ * if that is one of them (else family 0). Behind all of that, a rank's as well, is a struct
+ * inc_join_kinds if INC_JOIN_KINDS is set.
  */
 struct inc_join {
 	__be32	size;		/* ranks of the group */
@@ -206,8 +224,8 @@ struct inc_join {
 	__be64	job;		/* whose group of this number it is, 0: nobody's in particular */
 	__be64	challenge;	/* 0 in the first JOIN */
 	/*
-	 * MAC with the node's key over what stands before it and what a node has behind it; key of
-	 * zeros if it has none
+	 * MAC with the node's key over what stands before it and what is behind it; key of zeros
+	 * if it has none
 	 */
 	__be64	proof[2];
 	/* of a node: bit i of word i / 32: rank i is below it; as many words as the size takes */
@@ -241,7 +259,7 @@ struct inc_about {
 	__u8	flags;		/* INC_ABOUT_* */
 	__be32	groups;		/* that are there now */
 	__be32	children;	/* of all of these */
-	__be32	resv[2];
+	struct inc_kinds lacks;	/* what the node itself does not fold */
 	__be64	memory_left;	/* bytes that the box has for more groups */
 	__be64	nsec;		/* processor time that these groups have taken */
 };
@@ -258,6 +276,8 @@ struct inc_wait_pkt {
 /* levels of nodes below the root, 0: all ranks are its children */
 #define INC_READY_HEIGHT	0x0f
 #define INC_READY_TREE_ORDER	0x80	/* INC_ORDER_TREE */
+/* behind it is a struct inc_kinds: what a node of the tree does not fold; without it that is 0 */
+#define INC_READY_KINDS		0x40
 
 /* READY: header (epoch, incarnation, child = the receiver's index), then this. */
 struct inc_ready {
@@ -346,6 +366,11 @@ enum inc_refuse_code {
 	 * stripes one group, since it knows of none
 	 */
 	INC_REFUSE_STRIPES,
+	/*
+	 * a node does not fold what the rank, or another one, asks for, or what the group has had
+	 * so far: detail = types | operations << 32, as in struct inc_kinds
+	 */
+	INC_REFUSE_KINDS,
 	__INC_REFUSE_MAX
 };
 
