@@ -248,6 +248,7 @@ static int start_join(struct sock *sk, const struct sockaddr_inc *a)
 				     .rank = a->sinc_rank,
 				     .size = a->sinc_size,
 				     .canonical = a->sinc_flags & INC_SA_CANONICAL,
+				     .asks = netinc_sk(sk)->asks,
 				     .at_edge = a->sinc_flags & INC_SA_EDGE };
 	struct netinc_net *nn = netinc_net(sock_net(sk));
 	bool shrink = a->sinc_flags & INC_SA_SHRINK;

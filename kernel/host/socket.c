@@ -268,6 +268,12 @@ static void fill_info(struct netinc_rank *rank, struct inc_info *info)
 	info->order = ep->tree_order ? INC_ORDER_TREE : INC_ORDER_CANONICAL;
 	info->fallback = ep->settings.fallback;
 	info->stripe = ep->cfg.stripe;
+	info->lacks.types = ep->settings.lacks.types;
+	info->lacks.ops = ep->settings.lacks.ops;
+	if (ep->refused == INC_REFUSE_KINDS) {
+		info->lacks.types = (u32)ep->refuse_detail;
+		info->lacks.ops = (u32)(ep->refuse_detail >> 32);
+	}
 }
 
 static int put_contributors(struct inc_contributed __user *u, struct inc_contributed *asked,
@@ -390,12 +396,37 @@ static int set_key(struct netinc_sock *nsk, sockptr_t from, unsigned int len)
 	return err;
 }
 
+/* What nodes are asked to reduce; they know weighted sums as sums. */
+static int set_reduces(struct netinc_sock *nsk, sockptr_t from, unsigned int len)
+{
+	struct inc_reduces asked;
+	int err = 0;
+
+	if (len != sizeof(asked))
+		return -EINVAL;
+	if (copy_from_sockptr(&asked, from, sizeof(asked)))
+		return -EFAULT;
+	if (asked.ops & 1u << INC_OP_WSUM)
+		asked.ops = (asked.ops & ~(1u << INC_OP_WSUM)) | 1u << INC_OP_SUM;
+	if ((asked.types & ~NETINC_ALL_TYPES) || (asked.ops & ~NETINC_ALL_OPS))
+		return -EINVAL;
+	lock_sock(&nsk->sk);
+	if (netinc_is_free(nsk))
+		nsk->asks = (struct netinc_kinds){ asked.types, asked.ops };
+	else
+		err = -EISCONN;
+	release_sock(&nsk->sk);
+	return err;
+}
+
 static int inc_setsockopt(struct socket *sock, int level, int name, sockptr_t from,
 			  unsigned int len)
 {
-	if (level != SOL_INC || name != INC_SO_KEY)
-		return -ENOPROTOOPT;
-	return set_key(netinc_sk(sock->sk), from, len);
+	if (level == SOL_INC && name == INC_SO_KEY)
+		return set_key(netinc_sk(sock->sk), from, len);
+	if (level == SOL_INC && name == INC_SO_REDUCES)
+		return set_reduces(netinc_sk(sock->sk), from, len);
+	return -ENOPROTOOPT;
 }
 
 static void get_info(struct netinc_sock *nsk, struct inc_info *info)

@@ -37,6 +37,7 @@ struct netinc_sock {
 	struct mem_cgroup *memcg;	/* of who made it, with a reference */
 	struct sockaddr_inc addr;	/* of connect(); socket's lock */
 	u8 key[INC_KEY_LEN];		/* INC_SO_KEY, zeros: none; socket's lock */
+	struct netinc_kinds asks;	/* INC_SO_REDUCES; socket's lock */
 	struct netinc_prev_group prev;		/* socket's lock */
 	struct netinc_registry registry;	/* has its own lock */
 };

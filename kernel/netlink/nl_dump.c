@@ -225,7 +225,9 @@ static int put_node_cfg(struct sk_buff *skb, const struct netinc_node_cfg *cfg)
 	for (i = 0; i < cfg->nparents; i++)
 		if (netinc_nl_put_parent_nest(skb, INC_A_NODE_PARENT, &cfg->parent[i]))
 			return -EMSGSIZE;
-	if (put_multicast(skb, cfg))
+	if (put_multicast(skb, cfg) ||
+	    nla_put_u32(skb, INC_A_NODE_LACKS_TYPES, cfg->settings.lacks.types) ||
+	    nla_put_u32(skb, INC_A_NODE_LACKS_OPERATIONS, cfg->settings.lacks.ops))
 		return -EMSGSIZE;
 	return cfg->keyed ? nla_put_flag(skb, INC_A_NODE_KEYED) : 0;
 }

@@ -456,6 +456,33 @@ static int take_multicast(struct netinc_node_cfg *cfg, const struct nlattr *nest
 	return 0;
 }
 
+static int take_lacks(u32 *lacks, const struct nlattr *attr, u32 all, const char *what,
+		      struct netlink_ext_ack *extack)
+{
+	u32 bits;
+
+	if (!attr)
+		return 0;
+	bits = nla_get_u32(attr);
+	if (bits & ~all) {
+		NL_SET_ERR_MSG_FMT(extack, "%s 0x%x: expected bits of 0x%x", what, bits, all);
+		NL_SET_BAD_ATTR(extack, attr);
+		return -EINVAL;
+	}
+	*lacks = bits;
+	return 0;
+}
+
+/* What the node does not reduce. */
+static int take_kinds(struct netinc_node_cfg *cfg, struct nlattr **tb,
+		      struct netlink_ext_ack *extack)
+{
+	return take_lacks(&cfg->settings.lacks.types, tb[INC_A_NODE_LACKS_TYPES],
+			  NETINC_ALL_TYPES, "lacks-types", extack) ?:
+		       take_lacks(&cfg->settings.lacks.ops, tb[INC_A_NODE_LACKS_OPERATIONS],
+				  NETINC_ALL_OPS, "lacks-operations", extack);
+}
+
 static int take_limits(struct netinc_node_cfg *cfg, const struct nlattr *node, struct nlattr **tb,
 		       struct netlink_ext_ack *extack)
 {
@@ -476,6 +503,8 @@ static int take_limits(struct netinc_node_cfg *cfg, const struct nlattr *node, s
 		err = take_policy(cfg, tb, extack);
 	if (!err)
 		err = take_multicast(cfg, tb[INC_A_NODE_MULTICAST], extack);
+	if (!err)
+		err = take_kinds(cfg, tb, extack);
 	return err;
 }
 

@@ -32,7 +32,7 @@ const struct nla_policy inc_limits_nl_policy[INC_LIMIT_SOCKET_MEMORY + 1] = {
 	[INC_LIMIT_SOCKET_MEMORY] = { .type = NLA_U64, },
 };
 
-const struct nla_policy inc_node_nl_policy[INC_A_NODE_MULTICAST + 1] = {
+const struct nla_policy inc_node_nl_policy[INC_A_NODE_LACKS_OPERATIONS + 1] = {
 	[INC_A_NODE_IFINDEX] = { .type = NLA_U32, },
 	[INC_A_NODE_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[INC_A_NODE_DEAD_MS] = { .type = NLA_U32, },
@@ -49,6 +49,8 @@ const struct nla_policy inc_node_nl_policy[INC_A_NODE_MULTICAST + 1] = {
 	[INC_A_NODE_LATE_POLICY] = NLA_POLICY_MAX(NLA_U32, 255),
 	[INC_A_NODE_PARENT] = NLA_POLICY_NESTED(inc_parent_nl_policy),
 	[INC_A_NODE_MULTICAST] = NLA_POLICY_NESTED(inc_prefix_nl_policy),
+	[INC_A_NODE_LACKS_TYPES] = { .type = NLA_U32, },
+	[INC_A_NODE_LACKS_OPERATIONS] = { .type = NLA_U32, },
 };
 
 const struct nla_policy inc_parent_nl_policy[INC_A_PARENT_IFINDEX + 1] = {

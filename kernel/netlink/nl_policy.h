@@ -15,7 +15,7 @@
 /* Common nested types */
 extern const struct nla_policy inc_limit_nl_policy[INC_A_LIMIT_REFUSED + 1];
 extern const struct nla_policy inc_limits_nl_policy[INC_LIMIT_SOCKET_MEMORY + 1];
-extern const struct nla_policy inc_node_nl_policy[INC_A_NODE_MULTICAST + 1];
+extern const struct nla_policy inc_node_nl_policy[INC_A_NODE_LACKS_OPERATIONS + 1];
 extern const struct nla_policy inc_parent_nl_policy[INC_A_PARENT_IFINDEX + 1];
 extern const struct nla_policy inc_prefix_nl_policy[INC_A_PREFIX_LEN + 1];
 extern const struct nla_policy inc_tenant_nl_policy[INC_A_TENANT_REFUSED_RATE + 1];

@@ -125,6 +125,7 @@ static void info(void)
 	FIELD(inc_info, order);
 	FIELD(inc_info, stripe);
 	FIELD(inc_info, resv);
+	FIELD(inc_info, lacks);
 }
 
 static void numbers(void)

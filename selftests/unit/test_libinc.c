@@ -96,6 +96,43 @@ static void test_stripes(void)
 	clear_env();
 }
 
+/* What nodes have to reduce, for each stripe; and how it is said that one does not. */
+static void test_reduces(void)
+{
+	static const char *const bad[] = {
+		"f33", "f32,", ",f32", "f32,,sum", "f32 sum", "none", ",",
+	};
+	struct inc_submit op = { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32,
+				 .wire = INC_TYPE_BF16, .op = INC_OP_WSUM };
+	struct inc_info info = { .lacks = { .types = 1 << INC_TYPE_BF16 | 1 << INC_TYPE_I8,
+					    .ops = 1 << INC_OP_SUM } };
+	struct inc_join_opts opts = { .size = 2, .stripes = 2 };
+	struct inc_target to[INC_MAX_STRIPES];
+	char text[200];
+
+	clear_env();
+	expect(inc_parse_stripes(to, &opts) == 2 && !to[1].reduces.types && !to[1].reduces.ops,
+	       "nothing");
+	setenv("INC_REDUCES", "bf16,sum,i8,prod", 1);
+	expect(inc_parse_stripes(to, &opts) == 2 &&
+	       to[1].reduces.types == (1 << INC_TYPE_BF16 | 1 << INC_TYPE_I8) &&
+	       to[1].reduces.ops == (1 << INC_OP_SUM | 1 << INC_OP_PROD), "%s", inc_errmsg(NULL));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		setenv("INC_REDUCES", bad[i], 1);
+		expect(inc_parse_stripes(to, &opts) == -EINVAL &&
+		       strstr(inc_errmsg(NULL), "INC_REDUCES"), "%s: %s", bad[i],
+		       inc_errmsg(NULL));
+	}
+	unsetenv("INC_REDUCES");
+	inc_why_unsupported(text, sizeof(text), &op, &info);
+	expect(strstr(text, "a node of the group does not reduce bf16, sum (there") == text, "%s",
+	       text);
+	op.coll = INC_COLL_SCAN;
+	expect(!inc_is_lacking(&op, &info.lacks), "ranks fold it");
+	op = (struct inc_submit){ .coll = INC_COLL_BROADCAST, .type = INC_TYPE_I8 };
+	expect(!inc_is_lacking(&op, &info.lacks), "nobody folds it");
+}
+
 /* What the caller cannot have meant is not passed over. */
 static void test_bad_opts(void)
 {
@@ -611,8 +648,8 @@ static void test_any_error(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_parent), KTAP(test_stripes), KTAP(test_bad_opts), KTAP(test_places),
-	KTAP(test_meeting),
+	KTAP(test_parent), KTAP(test_stripes), KTAP(test_reduces), KTAP(test_bad_opts),
+	KTAP(test_places), KTAP(test_meeting),
 	KTAP(test_bad_parent), KTAP(test_impossible_parent), KTAP(test_environment),
 	KTAP(test_launched), KTAP(test_key_file),
 	KTAP(test_bad_environment), KTAP(test_names), KTAP(test_mismatch), KTAP(test_sides),

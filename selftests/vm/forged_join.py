@@ -266,6 +266,30 @@ def t_stripes(lab):
     lab.work()
 
 
+@test("join: what a rank says that it lacks, or asks for, and nonsense")
+def t_kinds(lab):
+    group = lab.group ^ 0x600
+    limits("dead", "1000")
+    lab.taps["h4"].frames()
+    # it says that there is more behind it, and there is less
+    for words in ((), (1,), (1, 2, 3)):
+        join(lab, "h4", group, 0, 1, 99, flags=w.JOIN_KINDS, kinds=words)
+    lab.owe("sw", malformed=3)
+    equal(abi.groups("sw"), [lab.group], "groups at the node")
+    # only nodes lack anything, and what nobody knows nobody lacks
+    every = 0xffffffff
+    challenged(lab, "h4", group, 0, 1, 99, kinds=(every, every, every, every))
+    wait_until(lambda: group in abi.groups("sw"), "the group is there")
+    challenged(lab, "h4", group, 0, 1, 99, kinds=(every, every, every, every))
+    ready = lab.taps["h4"].wait_packet(w.READY, group=group)
+    equal(len(ready.body), 168, "bytes of the READY")
+    limits("dead", "2000")
+    lab.alone()
+    lab.settle()
+    lab.audit()
+    lab.work()
+
+
 @test("join: no block is larger than the JOIN said that memory was reserved for")
 def t_block_grows(lab):
     group = lab.group ^ 0x800

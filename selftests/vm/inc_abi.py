@@ -32,7 +32,7 @@ NO_RANK = 0xffffffff
 MAX_RANKS = 4096
 
 SOCKADDR = struct.Struct("=HHIIIH2sI16sQ")
-SOL_INC, SO_KEY, SO_INFO = 5227, 1, 2
+SOL_INC, SO_KEY, SO_INFO, SO_REDUCES = 5227, 1, 2, 3
 SUBMIT = struct.Struct("=5B3sII11Q")
 DESC = "4BIQB3sI"
 ERROR_INFO = struct.Struct("=HHI2I" + 2 * DESC)
@@ -43,9 +43,9 @@ CONTRIBUTED = struct.Struct("=QQIIII")
 SUBMIT_MANY = struct.Struct("=QIIII")
 WAIT_MANY = struct.Struct("=QqIIII")
 INFO = struct.Struct("=10I4Q")
-INFO_TAIL = struct.Struct("=I16s3B5s")
+INFO_TAIL = struct.Struct("=I16s3B5s2I")
 SIZES = {"sockaddr": 48, "submit": 104, "completion": 88, "wait": 104, "submit_wait": 208,
-         "info": 168, "contributed": 32, "register": 32, "submit_many": 24, "wait_many": 32}
+         "info": 176, "contributed": 32, "register": 32, "submit_many": 24, "wait_many": 32}
 
 
 def ioc(direction, number, size):
@@ -323,9 +323,9 @@ class Rank:
         names = ("group", "rank", "size", "state", "epoch", "window", "block", "joined", "missing",
                  "srtt_us", "submitted", "completed", "blocks_sent", "blocks_resent")
         info = dict(zip(names, INFO.unpack_from(raw)))
-        info["moves"], _, info["placement"], info["fallback"], info["order"], _ = INFO_TAIL.unpack_from(raw,
-                                                                                         len(raw)
-                                                                                         - INFO_TAIL.size)
+        tail = INFO_TAIL.unpack_from(raw, len(raw) - INFO_TAIL.size)
+        info["moves"], _, info["placement"], info["fallback"], info["order"] = tail[:5]
+        info["lacks"] = tail[6:]
         return info
 
     def submit(self, **what):

@@ -21,7 +21,7 @@ I32, F32, SUM = 3, 11, 1
 NO_NODE, UNKNOWN, RANK_TAKEN, SIZE, KEY, LIMIT, BUSY, BLOCK, MOVED, NOT_COME, OUT, TENANT, QUOTA, NEXT, TREE, \
     ORDER, STRIPES = range(1, 18)                                                    # enum inc_refuse_code
 MAX_HEIGHT, STALE = 8, 0x80                                         # inc_join.below
-JOIN_SHRINK, JOIN_REBIND = 0x01, 0x08                               # inc_join.flags
+JOIN_SHRINK, JOIN_REBIND, JOIN_KINDS = 0x01, 0x08, 0x10             # inc_join.flags
 JOIN_STRIPE_SHIFT = 2                                               # inc_join.late_policy
 NO_FALLBACK, STANDBY, EDGE = range(3)                               # enum inc_fallback
 MIN_BODY = {PROBE: 8, STATUS: 16, ERROR: 96, JOIN: 80, CHALLENGE: 16, WAIT: 16, READY: 168,
@@ -283,14 +283,17 @@ def join_body(group, rank, size, nonce, challenge=0, block=1408, key=bytes(16), 
     """
     struct inc_join, with its proof if there is a challenge. @more: what one says that has had
     READY; and a node: @below (its height, and STALE), @window, @ranks below it, and the @edge, which
-    is the address of rank 0's host as struct inc_addr.
+    is the address of rank 0's host as struct inc_addr; and @kinds, the four words of struct
+    inc_join_kinds.
     """
     m = {"fallback": 0, "flags": 0, "move": 0, "policy": 0, "below": 0, "window": 0, "lineage": 0,
-         "dead": 0, "late": 0, "job": 0, "ranks": (), "edge": bytes(20), **more}
+         "dead": 0, "late": 0, "job": 0, "ranks": (), "edge": bytes(20), "kinds": (), **more}
+    m["flags"] |= JOIN_KINDS if m["kinds"] else 0
     body = struct.pack("!IIQIHBBIBBHQIIQQ", size, nonce, 0, 0, block, m["fallback"], m["flags"],
                        m["move"], m["policy"], m["below"], m["window"], m["lineage"], m["dead"], m["late"],
                        m["job"], challenge)
     tail = ranks_bitmap(m["ranks"], size) + m["edge"] if m["below"] & 15 else b""
+    tail += struct.pack(f"!{len(m['kinds'])}I", *m["kinds"])
     if proof is None:
         k0, k1 = struct.unpack("!QQ", key)
         message = struct.pack("!II", group, rank) + body + tail

@@ -444,8 +444,13 @@ def t_setsockopt(lab):
     rank, key = Rank("h1"), b"k" * 16
     for bad in (b"", key[1:], key + b"k", bytes(4096)):
         fails(errno.EINVAL, rank.set_key, bad)
-    for level, name in ((abi.SOL_INC, 0), (abi.SOL_INC, abi.SO_INFO), (abi.SOL_INC, 3), (6, 1)):
+    for level, name in ((abi.SOL_INC, 0), (abi.SOL_INC, abi.SO_INFO), (abi.SOL_INC, 4), (6, 1)):
         fails(errno.ENOPROTOOPT, rank.sock.setsockopt, level, name, key)
+    # types, then operations: there is no type 0, nor one of the last bit
+    for bad in (b"", bytes(4), bytes(12), struct.pack("II", 1, 0), struct.pack("II", 1 << 31, 0),
+                struct.pack("II", 0, 1), struct.pack("II", 0, 1 << 31)):
+        fails(errno.EINVAL, rank.sock.setsockopt, abi.SOL_INC, abi.SO_REDUCES, bad)
+    rank.sock.setsockopt(abi.SOL_INC, abi.SO_REDUCES, bytes(8))
     equal(libc.setsockopt(rank.fd, abi.SOL_INC, abi.SO_KEY, ctypes.c_void_p(8), 16), -1, "nowhere")
     equal(ctypes.get_errno(), errno.EFAULT, "its errno")
     tool("inc", "-n", "sw", "node", "set", "dev", "br0", "key", key.hex())

@@ -116,6 +116,12 @@ enum {
 	 * ranks come by one port, and results go there; length 0: none is (default)
 	 */
 	INC_A_NODE_MULTICAST,
+	/*
+	 * u32: what the node does not reduce, of groups formed later: bit i is enum inc_type, or
+	 * enum inc_op, number i, but INC_OP_WSUM; default 0: it reduces all
+	 */
+	INC_A_NODE_LACKS_TYPES,
+	INC_A_NODE_LACKS_OPERATIONS,
 	__INC_A_NODE_MAX
 };
 

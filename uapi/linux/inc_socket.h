@@ -4,6 +4,7 @@
  *
  *	fd = socket(af, SOCK_SEQPACKET, 0)	af: INC_A_CAPS_FAMILY_NUMBER of netlink family "inc"
  *	setsockopt(fd, SOL_INC, INC_SO_KEY, __u8[INC_KEY_LEN])	the key, where the node wants one
+ *	setsockopt(fd, SOL_INC, INC_SO_REDUCES, struct inc_reduces)	what nodes have to reduce
  *	connect(fd, struct sockaddr_inc)	joins; returns when all have, or EINPROGRESS + poll
  *	ioctl(fd, INC_IOC_SUBMIT, struct inc_submit)		starts an operation
  *	ioctl(fd, INC_IOC_WAIT, struct inc_wait)		waits for one
@@ -57,6 +58,19 @@
  */
 #define INC_SO_INFO	2
 #define INC_SO_MAX_LEN	4096
+/*
+ * struct inc_reduces, set only: connect() joins only where all of that is reduced, by every node of
+ * the group; else EPROTONOSUPPORT, and INC_SO_INFO says what is lacking. It is the socket's until
+ * it is closed; 0: nothing (default). EINVAL: another length, no such type or operation. EISCONN:
+ * as INC_SO_KEY.
+ */
+#define INC_SO_REDUCES	3
+
+/* Bit i: number i of enum inc_type, or enum inc_op; INC_OP_WSUM is INC_OP_SUM. */
+struct inc_reduces {
+	__u32	types;
+	__u32	ops;
+};
 
 /*
  * The socket's group has failed: go on with the ranks that are left, numbered anew in their old
@@ -304,6 +318,11 @@ struct inc_info {
 	__u8	order;		/* enum inc_order, valid with epoch > 0 */
 	__u8	stripe;		/* INC_STRIPE() */
 	__u8	resv[4];
+	/*
+	 * what a node of the group does not reduce, so that operations with it are EOPNOTSUPP at
+	 * all ranks; after EPROTONOSUPPORT what INC_SO_REDUCES has asked for and a node lacks
+	 */
+	struct inc_reduces lacks;
 };
 
 #define INC_IOC_SUBMIT		_IOWR('i', 0xc0, struct inc_submit)

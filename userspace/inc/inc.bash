@@ -55,7 +55,7 @@ _inc_keys()
 {
 	case "$1 $2" in
 	"node add" | "node set" | "node replace")
-		_inc_words "dev dead late window max-groups max-memory key fallback standby late-policy parent port multicast" ;;
+		_inc_words "dev dead late window max-groups max-memory key fallback standby late-policy parent port multicast types operations" ;;
 	"node show" | "node del" | "qdisc show")
 		_inc_words "dev" ;;
 	"qdisc add" | "qdisc change" | "qdisc replace")

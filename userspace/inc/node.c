@@ -7,6 +7,7 @@
 #include <linux/inc.h>
 #include <linux/inc_netlink.h>
 
+#include "internal.h"
 #include "lldp.h"
 #include "names.h"
 #include "nl.h"
@@ -42,6 +43,9 @@ static const char usage[] =
 	"       multicast PREFIX|none  IPv4 multicast groups, as 239.1.0.0/16: a group whose ranks come by one port\n"
 	"                         gets one of them, and results go there, once for all ranks that hear them there;\n"
 	"                         default none\n"
+	"       types TYPE[,TYPE]...|all, operations OP[,OP]...|all\n"
+	"                         what this node reduces; operations that need something else are refused to all\n"
+	"                         ranks of its groups; default all\n"
 	"`set` changes what it is given, `replace` is `add` where there is no node and else also gives limits that\n"
 	"are not named their defaults; groups that exist keep what they were formed with.\n";
 
@@ -63,6 +67,8 @@ static const struct arg limits[] = {
 	{ .key = "parent", .kind = ARG_PEERS, .max = INC_MAX_STRIPES },
 	{ .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535 },
 	{ .key = "multicast", .kind = ARG_TEXT },
+	{ .key = "types", .kind = ARG_TEXT },
+	{ .key = "operations", .kind = ARG_TEXT },
 	{ .key = NULL }
 };
 
@@ -134,6 +140,86 @@ static int put_multicast(struct nl_msg *msg, struct arg *args)
 	return 0;
 }
 
+static const char *type_of(unsigned int number)
+{
+	return inc_type_name((enum inc_type)number);
+}
+
+static const char *op_of(unsigned int number)
+{
+	return inc_op_name((enum inc_op)number);
+}
+
+/* What a node may be set to reduce: types, or operations. */
+static const struct kind {
+	const char *key;
+	int attr;
+	unsigned int last;	/* the numbers of all are 1 .. last */
+	int (*parse)(const char *name);
+	const char *(*name)(unsigned int number);
+} kinds[] = {
+	{ "types", INC_A_NODE_LACKS_TYPES, INC_TYPE_MAX, inc_type_parse, type_of },
+	/* nodes know sums of what ranks have weighted as sums */
+	{ "operations", INC_A_NODE_LACKS_OPERATIONS, INC_OP_WSUM - 1, inc_op_parse, op_of },
+};
+
+/* What "f32,bf16", or "all", leaves out: bit i is number i. */
+static int parse_kinds(const struct kind *kind, const char *text, uint32_t *lacks)
+{
+	uint32_t all = (2U << kind->last) - 2, has = 0;
+	char name[16];
+	size_t len;
+	int number;
+
+	*lacks = 0;
+	if (!strcmp(text, "all"))
+		return 0;
+	for (;; text += len + 1) {
+		len = strcspn(text, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)len, text);
+		number = len < sizeof(name) ? kind->parse(name) : -1;
+		if (number <= 0 || (unsigned int)number > kind->last)
+			return usage_error("%s %.*s: expected a list of names, or all (inc caps show)",
+					   kind->key, (int)len, text);
+		has |= 1U << number;
+		if (!text[len])
+			break;
+	}
+	*lacks = all & ~has;
+	return 0;
+}
+
+static int check_kinds(struct arg *args)
+{
+	const struct arg *arg;
+	uint32_t lacks;
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds) && !err; i++) {
+		arg = arg_find(args, kinds[i].key);
+		if (arg && arg->given)
+			err = parse_kinds(&kinds[i], arg->text, &lacks);
+	}
+	return err;
+}
+
+/* Have been parsed before. */
+static int put_kinds(struct nl_msg *msg, struct arg *args)
+{
+	const struct arg *arg;
+	uint32_t lacks;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		arg = arg_find(args, kinds[i].key);
+		if (!arg || !arg->given)
+			continue;
+		parse_kinds(&kinds[i], arg->text, &lacks);
+		if (nla_put_u32(msg, kinds[i].attr, lacks))
+			return -1;
+	}
+	return 0;
+}
+
 static int put_limits(struct nl_msg *msg, struct arg *args)
 {
 	static const struct {
@@ -161,7 +247,8 @@ static int put_limits(struct nl_msg *msg, struct arg *args)
 	arg = arg_find(args, "max-memory");
 	if (arg && arg->given && nla_put_u64(msg, INC_A_NODE_MAX_MEMORY, arg->num))
 		return -1;
-	if (put_fallback(msg, args) || put_parents(msg, args) || put_multicast(msg, args))
+	if (put_fallback(msg, args) || put_parents(msg, args) || put_multicast(msg, args) ||
+	    put_kinds(msg, args))
 		return -1;
 	return 0;
 }
@@ -212,6 +299,8 @@ static int node_change(uint8_t cmd, bool replace, struct arg *args, int argc, ch
 		return usage_error("port: expected with the address of a parent");
 	if (multicast && multicast->given)
 		err = parse_multicast(multicast, &addr, &bits);
+	if (!err)
+		err = check_kinds(args);
 	if (err)
 		return err;
 	msg = build_request(cmd, replace, args);
@@ -241,7 +330,7 @@ static int node_set(int argc, char **argv)
 	memcpy(args, limits, sizeof(args));
 	if (argc == 2)
 		return usage_error("nothing to change: expected %s",
-				   "dead, late, window, max-groups, max-memory, key, fallback, standby, late-policy, parent or multicast");
+				   "dead, late, window, max-groups, max-memory, key, fallback, standby, late-policy, parent, multicast, types or operations");
 	return node_change(INC_CMD_NODE_SET, false, args, argc, argv);
 }
 
@@ -311,6 +400,27 @@ static void show_multicast(struct nlattr *nest)
 	show_addr("multicast", " multicast %s", tb[INC_A_PREFIX_ADDR]);
 	if (get_u32(tb[INC_A_PREFIX_LEN], &len))
 		out_num("multicast_len", "/%s", len, UNIT_NONE);
+}
+
+/* As they are given to `set`: what it reduces; in text only if that is not all. */
+static void show_kinds(struct nlattr **tb)
+{
+	const struct kind *kind;
+	char text[256], fmt[32];
+	uint32_t lacks;
+
+	for (kind = kinds; kind < kinds + ARRAY_SIZE(kinds); kind++) {
+		if (!get_u32(tb[kind->attr], &lacks))
+			continue;
+		snprintf(text, sizeof(text), "%s", lacks ? "" : "all");
+		for (unsigned int i = 1; lacks && i <= kind->last; i++)
+			if (!(lacks >> i & 1))
+				inc_append(text, sizeof(text), "%s%s", *text ? "," : "",
+					   kind->name(i));
+		snprintf(fmt, sizeof(fmt), " %s %%s", kind->key);
+		if (lacks || out_is_json())
+			out_str(kind->key, fmt, text);
+	}
 }
 
 static void show_standby(struct nlattr *nest)
@@ -423,6 +533,7 @@ static void print_with(struct nlattr *nest, struct nlattr **tb, bool parents)
 	if (parents)
 		print_parents(nest);
 	show_multicast(tb[INC_A_NODE_MULTICAST]);
+	show_kinds(tb);
 	if (tb[INC_A_NODE_KEYED])
 		left_out |= LEFT_OUT_KEY;
 	out_text("%s\n", tb[INC_A_NODE_KEYED] ? " key ?" : "");
@@ -479,6 +590,7 @@ static void show_node(struct nlattr *nest)
 	show_fallback(nest, tb);
 	show_parents(nest);
 	show_multicast(tb[INC_A_NODE_MULTICAST]);
+	show_kinds(tb);
 	out_rest(false);
 	if (get_u32(tb[INC_A_NODE_GROUPS], &v))
 		out_num("groups", " groups %s", v, UNIT_NONE);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <linux/inc_netlink.h>
 
+#include "internal.h"
 #include "names.h"
 #include "nl.h"
 #include "print.h"
@@ -171,9 +172,13 @@ static void show_load(const struct hop *h)
 static void show_about(const struct hop *h)
 {
 	const struct inc_about *a = &h->about;
+	struct inc_reduces lacks = { ntohl(a->lacks.types), ntohl(a->lacks.ops) };
+	char names[256] = "";
 	struct ask_target above;
 
 	out_num("caps", ", caps %s", ntohl(a->caps), UNIT_HEX);
+	inc_format_reduces(names, sizeof(names), &lacks);
+	out_str("lacks", *names ? " lacks %s" : NULL, names);
 	out_num("window", " window %s", ntohs(a->window), UNIT_NONE);
 	out_str("fallback", a->fallback ? " fallback %s" : NULL, fallback_name(a->fallback));
 	out_bool("keyed", " keyed", a->flags & INC_ABOUT_KEYED);

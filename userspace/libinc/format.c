@@ -101,6 +101,27 @@ void inc_append(char *buf, size_t len, const char *fmt, ...)
 	va_end(args);
 }
 
+static void append_names(char *buf, size_t len, uint32_t bits, const char **between, bool of_ops)
+{
+	const char *name;
+
+	for (unsigned int i = 1; i < 32; i++) {
+		if (!(bits >> i & 1))
+			continue;
+		name = of_ops ? inc_op_name((enum inc_op)i) : inc_type_name((enum inc_type)i);
+		inc_append(buf, len, "%s%s", *between, name ?: "something newer");
+		*between = ", ";
+	}
+}
+
+void inc_format_reduces(char *buf, size_t len, const struct inc_reduces *r)
+{
+	const char *between = "";
+
+	append_names(buf, len, r->types, &between, false);
+	append_names(buf, len, r->ops, &between, true);
+}
+
 /*
  * "allreduce f32 sum 4096 as bf16", "broadcast i8 4096 (part) root 2",
  * "gather f64 per-rank counts root 0", "barrier"

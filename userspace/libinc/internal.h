@@ -29,6 +29,7 @@ struct inc_place {
 struct inc_target {
 	struct sockaddr_inc addr;	/* all but the family; with the first place */
 	uint8_t key[INC_KEY_LEN];	/* zeros: none */
+	struct inc_reduces reduces;	/* what nodes have to; 0: nothing */
 	struct inc_place places[INC_MAX_PLACES];	/* those of a name */
 	unsigned int nplaces;
 };
@@ -45,6 +46,7 @@ struct inc_group {
 	struct sockaddr_inc addr;	/* as given to connect(); rank and size are those of now */
 	bool by_default;		/* its parent is what the netns had when it was joined */
 	uint8_t key[INC_KEY_LEN];	/* as given to setsockopt(), for inc_split(); zeros: none */
+	struct inc_reduces reduces;	/* likewise; 0: nothing */
 	struct inc_place places[INC_MAX_PLACES];	/* of a parent that was given by its name */
 	unsigned int nplaces, place;	/* place: which of them is tried, or was joined */
 	unsigned int index;		/* which stripe it is, of a striped group */
@@ -68,6 +70,7 @@ struct inc_group {
 	struct inc_partial_result *partials;	/* the last ones, a ring; NULL: none yet */
 	unsigned int npartials;
 	int under_way;			/* operations; atomic */
+	struct inc_reduces lacks;	/* what a node of any stripe does not reduce */
 };
 
 /* Of a request of a striped group: an operation in each stripe that takes part. */
@@ -121,7 +124,10 @@ struct inc_shape {
 const struct inc_shape *inc_shape(unsigned int coll);
 bool inc_applies(enum inc_whose whose, bool root);
 bool inc_meaningful(const struct inc_submit *op);
-void inc_why_unsupported(char *buf, size_t len, const struct inc_submit *op, unsigned int block);
+/* Would nodes have to reduce what one of them lacks? */
+bool inc_is_lacking(const struct inc_submit *op, const struct inc_reduces *lacks);
+void inc_why_unsupported(char *buf, size_t len, const struct inc_submit *op,
+			 const struct inc_info *info);
 
 /* args.c */
 int inc_fill(struct inc_group *group, struct inc_submit *op, const struct inc_args *args);
@@ -139,6 +145,8 @@ void inc_memory_keep(struct inc_request *req, uint64_t send, uint64_t recv);
 
 /* format.c */
 __printf(3, 4) void inc_append(char *buf, size_t len, const char *fmt, ...);
+/* To the end of the text that is in @buf: "bf16, prod". */
+void inc_format_reduces(char *buf, size_t len, const struct inc_reduces *r);
 void inc_format_op(char *buf, size_t len, const struct inc_submit *op);
 void inc_format_error(char *buf, size_t len, const struct inc_error_info *error);
 /*

@@ -238,6 +238,8 @@ static const char *refusal_text(int err)
 		return "canonical order would take more than 256 parts of a block at some node";
 	case -EOPNOTSUPP:
 		return "other ranks come to other nodes, and the one above takes no nodes";
+	case -EPROTONOSUPPORT:
+		return "a node of the group does not reduce what a rank asks for (INC_REDUCES)";
 	case -EPROTOTYPE:
 		return "other ranks have joined with another number of stripes (INC_STRIPES)";
 	default:
@@ -284,6 +286,14 @@ static const char *meeting_text(const struct inc_group *group, int err)
 	return "rank 0 has not joined there, or it does not answer";
 }
 
+/* A node, there or below or above, does not reduce what some rank asks for. */
+static void lacking_text(const char *parent, const struct inc_info *info, char *text, size_t len)
+{
+	snprintf(text, len, "%s: a node of the group does not reduce ", parent);
+	inc_format_reduces(text, len, &info->lacks);
+	inc_append(text, len, ", which a rank asks for (INC_REDUCES)");
+}
+
 int inc_join_failed(struct inc_group *group, int err)
 {
 	const struct sockaddr_inc *addr = &group->addr;
@@ -291,11 +301,13 @@ int inc_join_failed(struct inc_group *group, int err)
 	struct inc_info info;
 
 	if (inc_ask_info(group, &info))
-		info.state = INC_STATE_CLOSED;
+		info = (struct inc_info){ .state = INC_STATE_CLOSED };
 	parent_text(group, &info, parent, sizeof(parent));
 	if (err == -ETIMEDOUT && info.state == INC_STATE_WAITING && info.missing != ~0U)
 		snprintf(text, sizeof(text), "%u of %u ranks have joined, rank %u is missing",
 			 info.joined, addr->sinc_size, info.missing);
+	else if (err == -EPROTONOSUPPORT && (info.lacks.types || info.lacks.ops))
+		lacking_text(parent, &info, text, sizeof(text));
 	else if (err == -ENETUNREACH && is_parentless(addr))
 		snprintf(text, sizeof(text),
 			 "no parent is named, and none is set in this network namespace: %s",
@@ -319,6 +331,7 @@ struct inc_group *inc_group_alloc(const struct inc_target *to, int fd)
 	group->forks = atomic_load(&forks);
 	group->addr = to->addr;
 	memcpy(group->key, to->key, sizeof(group->key));
+	group->reduces = to->reduces;
 	memcpy(group->places, to->places, sizeof(group->places));
 	group->nplaces = to->nplaces;
 	pthread_mutex_init(&group->lock, NULL);
@@ -410,10 +423,21 @@ static int set_key(struct inc_group *group)
 	return ret ? inc_fail(group, -errno, "key: %s", inc_strerror(errno)) : 0;
 }
 
+/* What INC_REDUCES says; 0: nothing is to be asked for, or it is. */
+static int set_reduces(struct inc_group *group)
+{
+	const struct inc_reduces *r = &group->reduces;
+
+	if ((!r->types && !r->ops) ||
+	    !setsockopt(group->fd, SOL_INC, INC_SO_REDUCES, r, sizeof(*r)))
+		return 0;
+	return inc_fail(group, -errno, "INC_REDUCES: %s", inc_strerror(errno));
+}
+
 /* 0: it is under way, or done. */
 static int start_group(struct inc_group *group, bool launched)
 {
-	int ret = set_key(group);
+	int ret = set_key(group) ?: set_reduces(group);
 
 	if (ret)
 		return ret;

@@ -38,7 +38,7 @@ static int submit_failed(struct inc_group *group, const struct inc_submit *op, i
 	inc_format_op(what, sizeof(what), op);
 	if (err == -EOPNOTSUPP) {
 		inc_ask_info(group, &info);
-		inc_why_unsupported(why, sizeof(why), op, info.block);
+		inc_why_unsupported(why, sizeof(why), op, &info);
 		return inc_fail(group, err, "group %u rank %u: %s: %s", group->addr.sinc_group,
 				group->addr.sinc_rank, what, why);
 	}

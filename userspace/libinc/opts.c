@@ -7,6 +7,7 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,6 +300,29 @@ static int parse_order(const char *text, struct sockaddr_inc *addr)
 	return 0;
 }
 
+/* "f32,bf16,sum": names of types and operations, of which none is both. */
+static int parse_reduces(const char *text, struct inc_reduces *r)
+{
+	char name[16];
+	int number;
+
+	for (;; text++) {
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, ","), text);
+		number = inc_type_parse(name);
+		if (number > 0)
+			r->types |= 1U << number;
+		else if ((number = inc_op_parse(name)) > 0)
+			r->ops |= 1U << number;
+		else
+			return inc_fail(NULL, -EINVAL,
+					"INC_REDUCES: \"%.*s\": expected names of types and operations, as f32,sum",
+					(int)strcspn(text, ","), text);
+		text += strcspn(text, ",");
+		if (!*text)
+			return 0;
+	}
+}
+
 static int check_addr(const struct sockaddr_inc *addr)
 {
 	if (!addr->sinc_size || addr->sinc_size > INC_MAX_RANKS)
@@ -336,6 +360,7 @@ static int parse_who(struct inc_target *to, const struct inc_join_opts *opts)
 	/* a program with more privileges than its user reads no file that this one names */
 	const char *key = secure_getenv("INC_KEY"), *job = getenv("INC_JOB");
 	const char *order = opts && opts->order ? opts->order : getenv("INC_ORDER");
+	const char *reduces = getenv("INC_REDUCES");
 	int ret = 0;
 
 	memset(to, 0, sizeof(*to));
@@ -360,6 +385,8 @@ static int parse_who(struct inc_target *to, const struct inc_join_opts *opts)
 		ret = parse_key(key, to->key);
 	if (!ret && order && *order)
 		ret = parse_order(order, addr);
+	if (!ret && reduces && *reduces)
+		ret = parse_reduces(reduces, &to->reduces);
 	return ret;
 }
 

@@ -124,12 +124,44 @@ static unsigned int block_accumulator(unsigned int type)
 	return has_type(BLOCKS, type) ? (bytes + size - 1) / size * size : 0;
 }
 
+/* What of that the nodes would have to reduce, and one of them does not. */
+static struct inc_reduces lacks_of(const struct inc_submit *op, const struct inc_reduces *of)
+{
+	unsigned int wire = op->wire ? op->wire : op->type;
+	unsigned int reduce = op->op == INC_OP_WSUM ? INC_OP_SUM : op->op;
+	struct inc_reduces lacks = { 0 };
+
+	if (!inc_shape(op->coll)->reduces || op->coll == INC_COLL_SCAN ||
+	    op->coll == INC_COLL_EXSCAN)
+		return lacks;
+	lacks.types = of->types & 1U << wire;
+	lacks.ops = of->ops & 1U << reduce;
+	return lacks;
+}
+
+bool inc_is_lacking(const struct inc_submit *op, const struct inc_reduces *of)
+{
+	struct inc_reduces lacks = lacks_of(op, of);
+
+	return lacks.types || lacks.ops;
+}
+
+static void say_lacks(char *buf, size_t len, const struct inc_reduces *lacks)
+{
+	snprintf(buf, len, "a node of the group does not reduce ");
+	inc_format_reduces(buf, len, lacks);
+	inc_append(buf, len, " (there: inc node show)");
+}
+
 /*
- * Completes "allreduce f32 bxor 16: ..." after -EOPNOTSUPP. @block: bytes of the group's blocks, 0:
+ * Completes "allreduce f32 bxor 16: ..." after -EOPNOTSUPP. @info: of the group, all 0 if that is
  * not known.
  */
-void inc_why_unsupported(char *buf, size_t len, const struct inc_submit *op, unsigned int block)
+void inc_why_unsupported(char *buf, size_t len, const struct inc_submit *op,
+			 const struct inc_info *info)
 {
+	const struct inc_reduces lacks = lacks_of(op, &info->lacks);
+	unsigned int block = info->block;
 	const char *type = inc_type_name(op->type) ?: "", *reduce = inc_op_name(op->op) ?: "";
 	const struct inc_shape *shape = inc_shape(op->coll);
 
@@ -143,6 +175,8 @@ void inc_why_unsupported(char *buf, size_t len, const struct inc_submit *op, uns
 	else if (op->mode & INC_MODE_SATURATE &&
 		 !(op->op == INC_OP_SUM && has_type(SMALL_INTS, op->type)))
 		snprintf(buf, len, "saturating are only sums of i8, i16, u8 and u16");
+	else if (lacks.types || lacks.ops)
+		say_lacks(buf, len, &lacks);
 	else if (shape->reduces && block && block < block_accumulator(op->type))
 		snprintf(buf, len,
 			 "an accumulator of %s takes %u bytes, the group's blocks have %u: expected a path with a larger MTU",

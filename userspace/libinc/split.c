@@ -191,6 +191,7 @@ int inc_split_start(struct inc_group **out, struct inc_group *group,
 		to[i].addr.sinc_size = addr.sinc_size;
 		take_offer(&first, &to[i].addr);
 		memcpy(to[i].key, group->key, sizeof(to[i].key));
+		to[i].reduces = group->reduces;
 		to[i].nplaces = 0;
 	}
 	ret = inc_join_targets(out, to, n, false);

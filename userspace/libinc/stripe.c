@@ -136,6 +136,7 @@ static int join_timed_out(struct inc_group *group)
 int inc_stripes_join_poll(struct inc_group *group, int64_t deadline, bool look)
 {
 	struct pollfd pfd = { .fd = group->fd, .events = POLLIN };
+	struct inc_info info;
 	bool over;
 	int ret;
 
@@ -156,6 +157,11 @@ int inc_stripes_join_poll(struct inc_group *group, int64_t deadline, bool look)
 		return ret;
 	for (unsigned int i = 0; i < group->nstripes; i++)
 		watch_stripe(group, group->stripe[i], EPOLL_CTL_MOD, EPOLLIN);
+	/* it is so for the life of the group */
+	ret = inc_info(group, &info);
+	if (ret)
+		return ret;
+	group->lacks = info.lacks;
 	group->joined = true;
 	return 0;
 }
@@ -221,7 +227,10 @@ int inc_stripes_info(const struct inc_group *group, struct inc_info *info)
 		sum.completed += one.completed;
 		sum.blocks_sent += one.blocks_sent;
 		sum.blocks_resent += one.blocks_resent;
+		sum.lacks.types |= one.lacks.types;
+		sum.lacks.ops |= one.lacks.ops;
 	}
+	info->lacks = sum.lacks;
 	info->srtt_us = sum.srtt_us;
 	info->submitted = sum.submitted;
 	info->completed = sum.completed;

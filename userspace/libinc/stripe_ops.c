@@ -321,12 +321,31 @@ static int submit_parts(struct inc_request *req, unsigned int first, unsigned in
 	return ret;
 }
 
+/* Stripes may lack different things: what one of them does not reduce begins in none. */
+static int refuse_lacking(struct inc_request *req)
+{
+	struct inc_group *group = req->group;
+	const struct inc_info info = { .lacks = group->lacks };
+	char what[OP_LEN], why[256];
+
+	inc_format_op(what, sizeof(what), &req->submit);
+	inc_why_unsupported(why, sizeof(why), &req->submit, &info);
+	req->result = inc_fail(group, -EOPNOTSUPP, "group %u rank %u: %s: %s",
+			       group->addr.sinc_group, group->addr.sinc_rank, what, why);
+	if (!req->prepared)
+		inc_parts_drop(req);
+	return req->result;
+}
+
 int inc_parts_start(struct inc_request *req)
 {
 	struct inc_group *group = req->group;
 	struct inc_parts *parts = req->parts;
 	unsigned int first, last;
 	int ret;
+
+	if (inc_is_lacking(&req->submit, &group->lacks))
+		return refuse_lacking(req);
 
 	if (__atomic_add_fetch(&group->under_way, 1, __ATOMIC_RELAXED) > MOST_OPS) {
 		__atomic_sub_fetch(&group->under_way, 1, __ATOMIC_RELAXED);

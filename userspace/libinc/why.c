@@ -55,6 +55,7 @@ static const char * const gains[__INC_COLL_MAX] = {
 static int check_kernel(const struct answer *answer, const struct inc_submit *op)
 {
 	bool sum = op->op == INC_OP_WSUM || op->op == INC_OP_AVG;
+	const struct inc_info unknown = { .state = INC_STATE_CLOSED };
 	struct inc_caps caps = { .family = 0 };
 	char reason[128];
 
@@ -66,7 +67,7 @@ static int check_kernel(const struct answer *answer, const struct inc_submit *op
 		return say(answer, -EAFNOSUPPORT, "the module is not loaded: modprobe inc");
 	if (!inc_shape(op->coll)->reduces || (caps.variant[0] && inc_meaningful(op)))
 		return 0;
-	inc_why_unsupported(reason, sizeof(reason), op, 0);
+	inc_why_unsupported(reason, sizeof(reason), op, &unknown);
 	return say(answer, -EOPNOTSUPP, "%s", reason);
 }
 
@@ -103,7 +104,20 @@ static int check_placement(const struct answer *answer, const struct inc_info *i
 		   info->group, info->moves ? "its node was lost" : "it was given no node", text);
 }
 
-static int check_member(const struct answer *answer, struct inc_group *group)
+/* READY has told all ranks what some node of the group does not reduce. */
+static int check_nodes(const struct answer *answer, const struct inc_submit *op,
+		       const struct inc_info *info)
+{
+	char reason[256];
+
+	if (!inc_is_lacking(op, &info->lacks))
+		return 0;
+	inc_why_unsupported(reason, sizeof(reason), op, info);
+	return say(answer, -EOPNOTSUPP, "group %u: %s", info->group, reason);
+}
+
+static int check_member(const struct answer *answer, struct inc_group *group,
+			const struct inc_submit *op)
 {
 	struct inc_info info;
 	char text[256];
@@ -113,7 +127,7 @@ static int check_member(const struct answer *answer, struct inc_group *group)
 	switch (info.state) {
 	case INC_STATE_READY:
 	case INC_STATE_RESYNC:
-		return check_placement(answer, &info);
+		return check_nodes(answer, op, &info) ?: check_placement(answer, &info);
 	case INC_STATE_WAITING:
 		return say(answer, -ENOTCONN, "group %u has %u of %u ranks, rank %u is missing",
 			   info.group, info.joined, info.size, info.missing);
@@ -163,7 +177,7 @@ static int check_parent(const struct answer *answer, const struct inc_submit *op
 	ret = inc_join(&group, &opts);
 	if (ret)
 		return say(answer, ret == -ETIMEDOUT ? -EHOSTUNREACH : ret, "%s", inc_errmsg(NULL));
-	ret = check_member(answer, group);
+	ret = check_member(answer, group, op);
 	if (!ret)
 		ret = check_once(answer, group, op, send, recv);
 	inc_leave(group);
@@ -178,7 +192,7 @@ static int check_all(const struct answer *answer, struct inc_group *group,
 	if (!ret)
 		ret = check_kernel(answer, op);
 	if (!ret)
-		ret = group ? check_member(answer, group) : check_parent(answer, op);
+		ret = group ? check_member(answer, group, op) : check_parent(answer, op);
 	return ret;
 }
 

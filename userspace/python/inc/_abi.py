@@ -167,6 +167,12 @@ class ErrorInfo(c.Structure):
                 ("desc", ErrorDesc * 2)]
 
 
+class Reduces(c.Structure):
+    """struct inc_reduces"""
+
+    _fields_ = [("types", c.c_uint32), ("ops", c.c_uint32)]
+
+
 class InfoStruct(c.Structure):
     """struct inc_info"""
 
@@ -177,7 +183,7 @@ class InfoStruct(c.Structure):
                 ("error", ErrorInfo), ("parent_family", c.c_uint16), ("parent_port", c.c_uint16),
                 ("moves", c.c_uint32), ("parent", c.c_uint8 * 16), ("placement", c.c_uint8),
                 ("fallback", c.c_uint8), ("order", c.c_uint8), ("stripe", c.c_uint8),
-                ("resv", c.c_uint8 * 4)]
+                ("resv", c.c_uint8 * 4), ("lacks", Reduces)]
 
 
 class SplitOffer(c.Structure):
