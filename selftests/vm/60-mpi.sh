@@ -92,6 +92,16 @@ without_parent() {
 	return "$ret"
 }
 
+# What the node does not reduce the MPI does at all ranks; the rest is INC's, with the same group.
+lacking() {
+	local ret=0
+
+	inc -n sw node set dev br0 types f32,f64,i64 operations sum,max || return
+	job "$1" INC_MPI=verbose -- --seed "$2" --ops 60 random &&
+		says '^libinc-mpi: by MPI: lacks \(.*\): [1-9]' && says 'mpi-coll: by INC [1-9]' || ret=1
+	inc -n sw node set dev br0 types all operations all && wait_for 60 no_groups && return "$ret"
+}
+
 # No rank knows that another one has too much.
 large_shares() {
 	job "$1" INC_MPI_MAX=1000 -- --expect inc shares && says '^shares: passed'
@@ -283,6 +293,7 @@ for mpi in openmpi mpich; do
 		"$SEED" \
 		$((FULL ? 600 : 40))
 	check "$mpi: where hosts know no node, the MPI does all of it" without_parent "$mpi" "$SEED"
+	check "$mpi: what the node does not reduce is the MPI's" lacking "$mpi" "$SEED"
 	check "$mpi: threads, each with a communicator" threads "$mpi"
 	check "$mpi: threads wait for their requests" requests_of_threads "$mpi" "$SEED"
 	check "$mpi: shares that are too large at one rank are the MPI's at all" large_shares \

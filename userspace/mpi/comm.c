@@ -223,7 +223,24 @@ static bool known_bytes(const struct incmpi_comm *c, const struct incmpi_call *c
 	}
 }
 
-static enum incmpi_why by_reduction(const struct incmpi_call *call)
+/* Does a node of the group lack what this takes? READY has told all ranks the same. */
+static bool is_lacking(struct incmpi_comm *c, const struct incmpi_call *call)
+{
+	unsigned int reduce = call->op == INC_OP_WSUM ? INC_OP_SUM : call->op;
+	enum inc_coll coll = incmpi_fn_coll(call->fn);
+	struct inc_info info;
+
+	/* ranks fold these */
+	if (coll == INC_COLL_SCAN || coll == INC_COLL_EXSCAN)
+		return false;
+	if (!c->has_lacks && c->group && !inc_info(c->group, &info)) {
+		c->lacks = info.lacks;
+		c->has_lacks = true;
+	}
+	return (c->lacks.types >> call->recv.types->type | c->lacks.ops >> reduce) & 1;
+}
+
+static enum incmpi_why by_reduction(struct incmpi_comm *c, const struct incmpi_call *call)
 {
 	const struct incmpi_type *type = call->recv.types;
 
@@ -231,6 +248,8 @@ static enum incmpi_why by_reduction(const struct incmpi_call *call)
 		return INCMPI_WHY_OP;
 	if (!type->type || !(type->ops >> call->op & 1))
 		return INCMPI_WHY_TYPE;
+	if (is_lacking(c, call))
+		return INCMPI_WHY_LACKS;
 	if (call->fn == INCMPI_EXSCAN && is_logical(call->op))
 		return INCMPI_WHY_OPERAND;
 	return INCMPI_WHY_NONE;
@@ -277,7 +296,7 @@ static bool is_refused(const struct incmpi_comm *c, const struct incmpi_call *ca
 	return call->root < 0 || call->root >= c->size || !call->send.valid || !call->recv.valid;
 }
 
-static enum incmpi_why by_call(const struct incmpi_comm *c, const struct incmpi_call *call)
+static enum incmpi_why by_call(struct incmpi_comm *c, const struct incmpi_call *call)
 {
 	enum incmpi_why why;
 	uint64_t bytes;
@@ -287,7 +306,7 @@ static enum incmpi_why by_call(const struct incmpi_comm *c, const struct incmpi_
 	if (!call->blocking && !call->persistent && incmpi_has_unknown_shares(call->fn) &&
 	    !(c->set.named >> call->fn & 1))
 		return INCMPI_WHY_UNKNOWN;
-	why = incmpi_fn_reduces(call->fn) ? by_reduction(call) : INCMPI_WHY_NONE;
+	why = incmpi_fn_reduces(call->fn) ? by_reduction(c, call) : INCMPI_WHY_NONE;
 	if (!why && known_bytes(c, call, &bytes))
 		why = by_bytes(c, bytes);
 	return why ?: by_table(c, call);

@@ -44,6 +44,8 @@ struct incmpi_comm {
 	struct incmpi_settings set;	/* agreed */
 	struct incmpi_tune *tune;	/* agreed; lines for this many ranks; NULL: no table */
 	struct inc_group *group;
+	bool has_lacks;		/* what follows is known, since a first reduction */
+	struct inc_reduces lacks;	/* what a node of @group does not reduce, at all ranks */
 	int64_t id;		/* of @group, equal at all ranks, and no other group's */
 	bool idle;		/* @group has been kept for a while: its node may be silent */
 	struct incmpi_comm *own[INCMPI_MAX_PERSISTENT];	/* groups of persistent calls, agreed */

@@ -57,6 +57,7 @@ enum incmpi_fn { INCMPI_CALLS(INCMPI_ENUM) INCMPI_NR_FNS };
 	X(CHOSEN, "not_chosen", "not in INC_MPI_COLLS")					\
 	X(OP, "operation", "an operation that INC does not have")			\
 	X(TYPE, "type", "a type that INC cannot reduce with this operation")		\
+	X(LACKS, "lacks", "a type or an operation that a node of the group does not reduce") \
 	X(OPERAND, "operand", "exscan of logical values: rank 1's result is an operand") \
 	X(EMPTY, "empty", "nothing to transfer")					\
 	X(MIN, "below_min", "fewer bytes than INC_MPI_MIN")				\
