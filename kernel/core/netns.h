@@ -10,7 +10,8 @@
  * engine object and everything that hangs off it. Order, the outer ones first; those in one line
  * are never held together:
  *
- *  rtnl; socket lock (AF_INC)
+ *  socket lock (AF_INC)
+ *  rtnl, which leaving an IP multicast group takes
  *  nn->mutex
  *  pin->mutex
  *  rank->merging
