@@ -50,9 +50,13 @@ static int refuse_once(MPI_Comm comm, int keyval, void *value, void *extra)
 	return refuses ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
-/* A communicator that a callback has kept from being freed is the same as before, at all ranks. */
-static void free_in_vain(void)
+/*
+ * A communicator that a callback has kept from being freed is the same as before, at all ranks. The
+ * classes of errors that MPICH tells of later are not what they were.
+ */
+void test_stays(void)
 {
+	uint64_t before = count_of("barrier");
 	MPI_Comm comm, kept;
 	int keyval, mark;
 
@@ -76,6 +80,7 @@ static void free_in_vain(void)
 	MPI_Barrier(comm);
 	MPI_Comm_free(&comm);
 	MPI_Comm_free_keyval(&keyval);
+	expect_inc("stays", "barrier", before, 2);
 }
 
 static int refuse_copy(MPI_Datatype type, int keyval, void *extra, void *in, void *out, int *flag)
@@ -155,11 +160,8 @@ void test_end(void)
 
 void test_attributes(void)
 {
-	uint64_t before = count_of("ibcast"), barriers = count_of("barrier");
+	uint64_t before = count_of("ibcast");
 	int keyval, type_keyval;
-
-	free_in_vain();
-	expect_inc("attributes", "barrier", barriers, 2);
 
 	MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, sum_up, &keyval, NULL);
 	for (int i = 0; i < 4; i++)

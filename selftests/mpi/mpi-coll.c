@@ -110,6 +110,7 @@ static const struct {
 	{ "lengths", test_lengths, true },
 	{ "nothing", test_nothing, true },
 	{ "persistent", test_persistent, true },
+	{ "stays", test_stays, true },
 	{ "end", test_end, true },
 	{ "threads", test_threads, false },
 	{ "formed", test_formed, false },

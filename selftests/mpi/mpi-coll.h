@@ -195,6 +195,7 @@ void test_inter_arrays(void);
 void test_many(void);
 void test_idup(void);
 void test_attributes(void);
+void test_stays(void);
 void test_end(void);
 void test_refused(void);
 void test_overlap(void);
