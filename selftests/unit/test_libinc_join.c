@@ -306,7 +306,7 @@ static int join_places(struct inc_group **group, int first, int second, int thir
 	return ret;
 }
 
-/* The next address of a name is asked where there is no node at one, and nowhere else. */
+/* The next address of a name is asked where there is no node at one, or one that lacks something. */
 static void test_places(void)
 {
 	struct inc_group *group;
@@ -328,6 +328,10 @@ static void test_places(void)
 	expect(join_places(&group, ECONNREFUSED, EHOSTUNREACH, ECONNREFUSED) == -ECONNREFUSED &&
 	       strstr(inc_errmsg(NULL), ": 192.0.2.1, then 192.0.2.2, then 192.0.2.3: it is no"),
 	       "%s", inc_errmsg(NULL));
+	close(peer);
+	expect(!join_places(&group, EPROTONOSUPPORT, EINPROGRESS, 0) && nasked == 2,
+	       "asked %u times where nodes lack what is asked for", nasked);
+	inc_abort(group);
 	close(peer);
 	expect(join_places(&group, EACCES, 0, 0) == -EACCES && nasked == 1 &&
 	       strstr(inc_errmsg(NULL), ": 192.0.2.1: the key"), "asked %u times: %s", nasked,

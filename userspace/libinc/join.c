@@ -398,6 +398,7 @@ static bool is_about_place(int err)
 	case -ENETDOWN:
 	case -EADDRNOTAVAIL:
 	case -EAFNOSUPPORT:
+	case -EPROTONOSUPPORT:
 		return true;
 	default:
 		return false;
