@@ -16,7 +16,7 @@ build_save()
 		-I"$top/uapi" -o "$tmp/save" "$here/save.c" \
 		"$from"/{save,limits,tenant,parent,node,qdisc,qdisc_opt,qdisc_set,qdisc_show}.c \
 		"$from"/{plan,plan_file,cost,names,attr,text,print,args,error,batch,lldp,ask,ping}.c \
-		"$top/userspace/libinc/key.c" $(pkg-config --libs libnl-3.0)
+		"$top/userspace/libinc/"{key,format,shape}.c $(pkg-config --libs libnl-3.0)
 }
 
 # saved NAME WARNINGS LINES COMMAND...: it prints these lines but for the namespace's limits, and

@@ -235,7 +235,7 @@ static void bad_bodies(void)
 	((struct inc_join *)body())->size = cpu_to_be32(~0u);
 	memset(((struct inc_join *)body())->ranks, 0, p.len - sizeof(struct inc_join));
 	end_packet(&p);
-	remark("body", "a bitmap of 4294967295 bits takes 536870912 bytes, there are 28");
+	remark("body", "a bitmap of 4294967295 bits takes 536870912 bytes, there are 44");
 	send_judged();
 
 	make_right(&p, INC_PKT_WAIT);

@@ -610,7 +610,7 @@ add_struct = function(tree, name, tvb, offset)
 	return offset
 end
 
--- add_bitmap TREE FILTER BODY OFFSET BITS: the offset behind it
+-- add_bitmap TREE FILTER BODY OFFSET BITS: the offset behind it, and whether all of it is there
 local function add_bitmap(tree, filter, body, offset, bits)
 	local bytes = math.floor((bits + 31) / 32) * 4
 	local there = captured(body, offset, bytes)
@@ -623,7 +623,7 @@ local function add_bitmap(tree, filter, body, offset, bits)
 			"a bitmap of %d bits takes %d bytes, there are %d", bits, bytes,
 			there and there:len() or 0))
 	end
-	return math.min(offset + bytes, body:len())
+	return math.min(offset + bytes, body:len()), offset + bytes <= body:len()
 end
 
 -- ---- Bodies ----
@@ -667,7 +667,11 @@ end
 
 -- Which ranks are below a node, and where rank 0's host is; also whether that is all there.
 local function add_below(tree, body, offset, size)
-	offset = add_bitmap(tree, "inc.join.ranks", body, offset, size)
+	local whole
+	offset, whole = add_bitmap(tree, "inc.join.ranks", body, offset, size)
+	if not whole then
+		return offset, false
+	end
 	if offset + 20 > body:len() then
 		tree:add_proto_expert_info(e.body, "the address of rank 0's host is missing")
 		return offset, false
