@@ -124,6 +124,7 @@ enum netinc_memory netinc_op_request_memory(const struct netinc_op_request *req,
 static int check_submit(const struct netinc_rank *rank, const struct inc_submit *sub,
 			struct netinc_op *op)
 {
+	struct netinc_kinds lacks;
 	int err;
 
 	if (sub->resv0[0] || sub->resv0[1] || sub->resv0[2] || sub->flags)
@@ -142,7 +143,11 @@ static int check_submit(const struct netinc_rank *rank, const struct inc_submit 
 	err = netinc_coll_check(op);
 	if (err)
 		return err;
-	return netinc_coll_fits(op, READ_ONCE(rank->ep.block)) ? 0 : -EOPNOTSUPP;
+	/* the engine looks again; but by then own elements would have been copied, and pages pinned */
+	lacks = (struct netinc_kinds){ .types = READ_ONCE(rank->ep.settings.lacks.types),
+				       .ops = READ_ONCE(rank->ep.settings.lacks.ops) };
+	return netinc_coll_fits(op, READ_ONCE(rank->ep.block)) && !netinc_coll_lacks(op, lacks) ?
+		       0 : -EOPNOTSUPP;
 }
 
 static u32 count_ahead(const struct netinc_rank *rank)

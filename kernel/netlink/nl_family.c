@@ -464,8 +464,10 @@ static int take_lacks(u32 *lacks, const struct nlattr *attr, u32 all, const char
 	if (!attr)
 		return 0;
 	bits = nla_get_u32(attr);
-	if (bits & ~all) {
-		NL_SET_ERR_MSG_FMT(extack, "%s 0x%x: expected bits of 0x%x", what, bits, all);
+	/* a node that reduces nothing is none */
+	if (bits & ~all || bits == all) {
+		NL_SET_ERR_MSG_FMT(extack, "%s 0x%x: expected bits of 0x%x, not all of them", what,
+				   bits, all);
 		NL_SET_BAD_ATTR(extack, attr);
 		return -EINVAL;
 	}

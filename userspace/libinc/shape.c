@@ -134,8 +134,9 @@ static struct inc_reduces lacks_of(const struct inc_submit *op, const struct inc
 	if (!inc_shape(op->coll)->reduces || op->coll == INC_COLL_SCAN ||
 	    op->coll == INC_COLL_EXSCAN)
 		return lacks;
-	lacks.types = of->types & 1U << wire;
-	lacks.ops = of->ops & 1U << reduce;
+	/* what is no type is for the kernel to refuse */
+	lacks.types = wire < 32 ? of->types & 1U << wire : 0;
+	lacks.ops = reduce < 32 ? of->ops & 1U << reduce : 0;
 	return lacks;
 }
 
