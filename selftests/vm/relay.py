@@ -37,13 +37,43 @@ def udp_at(frame):
     return at if 5227 in struct.unpack_from("!HH", frame, at) else None
 
 
+class Choice:
+    """
+    What becomes of the frames of all wires: as chance has it, but of 2000 / PERMILLE that go one
+    way at least one is of each kind, so that a short job has all of them.
+    """
+
+    def __init__(self, rates, rng):
+        self.rates, self.rng = rates, rng
+        self.since = [{kind: 0 for kind in KINDS if rates.get(kind)} for _ in "ud"]
+
+    def by_chance(self):
+        point = self.rng.randrange(1000)
+        for kind in KINDS:
+            point -= self.rates.get(kind, 0)
+            if point < 0:
+                return kind
+        return None
+
+    def pick(self, way):
+        """One kind at most."""
+        since = self.since[way]
+        for kind in since:
+            since[kind] += 1
+        overdue = [kind for kind in since if since[kind] * self.rates[kind] >= 2000]
+        kind = overdue[0] if overdue else self.by_chance()
+        if kind:
+            since[kind] = 0
+        return kind
+
+
 class Wire:
     """
     One pair of devices. A way is the number of the device that a frame came in by: 0 up, 1 down.
     """
 
-    def __init__(self, number, rates, rng):
-        self.rates, self.rng = rates, rng
+    def __init__(self, number, choice):
+        self.choice, self.rng = choice, choice.rng
         self.socks = [socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
                       for _ in "ud"]
         for sock, name in zip(self.socks, "ud"):
@@ -64,17 +94,8 @@ class Wire:
         if kind:
             self.did[way][kind] += 1
 
-    def pick(self):
-        """What becomes of this frame: one kind at most."""
-        point = self.rng.randrange(1000)
-        for kind in KINDS:
-            point -= self.rates.get(kind, 0)
-            if point < 0:
-                return kind
-        return None
-
     def spoil(self, way, frame, at):
-        kind = self.pick()
+        kind = self.choice.pick(way)
         if not kind:
             self.send(way, frame)
             return
@@ -170,7 +191,8 @@ def main():
     if set(rates) - set(KINDS):
         sys.exit(f"relay.py: {sorted(set(rates) - set(KINDS))}: expected some of {KINDS}")
     rng = random.Random(int(os.environ.get("SEED", "1")))
-    wires = [Wire(n, rates, rng) for n in range(1, count + 1)]
+    choice = Choice(rates, rng)
+    wires = [Wire(n, choice) for n in range(1, count + 1)]
     run(wires, log + ".ready")
     with open(log, "w", encoding="ascii") as f:
         for number, wire in enumerate(wires, 1):
