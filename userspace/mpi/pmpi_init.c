@@ -280,7 +280,7 @@ static int free_comm(const char *name, MPI_Comm *comm)
 		PMPI_Comm_delete_attr(f.comm, comm_keyval);
 	ret = next ? next(comm) : MPI_ERR_INTERN;
 	being_freed = f.outer;
-	end_freeing(&f, ret == MPI_SUCCESS || *comm == MPI_COMM_NULL);
+	end_freeing(&f, ret == MPI_SUCCESS || (comm && *comm == MPI_COMM_NULL));
 	return ret;
 }
 
