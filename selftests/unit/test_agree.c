@@ -321,6 +321,28 @@ static void try_idle(bool own, bool other, int result, unsigned int joins)
 	other_is_idle = false;
 }
 
+/* A group works as far as is known when it has been joined, or tried, and not when it is taken. */
+static void expect_last(const char *what, int64_t kept, bool idle, bool want)
+{
+	int64_t before = incmpi_now_ms();
+	struct incmpi_comm c = { .size = 2, .last_ms = 1 };
+
+	kept_id = kept;
+	is_idle = idle;
+	incmpi_agree(&c, &one_host, true);
+	expect(!c.why && (c.last_ms >= before) == want, "%s: it has worked at %lld", what,
+	       (long long)c.last_ms);
+	kept_id = 0;
+	is_idle = false;
+}
+
+static void test_last(void)
+{
+	expect_last("joined", 0, false, true);
+	expect_last("taken", 5, false, false);
+	expect_last("tried", 5, true, true);
+}
+
 static void test_idle(void)
 {
 	try_idle(false, false, -ETIMEDOUT, 0);
@@ -414,8 +436,8 @@ static void test_no_parent(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_limit_at_join), KTAP(test_kept), KTAP(test_idle), KTAP(test_descriptors),
-	KTAP(test_pinned_memory), KTAP(test_told), KTAP(test_no_parent),
+	KTAP(test_limit_at_join), KTAP(test_kept), KTAP(test_idle), KTAP(test_last),
+	KTAP(test_descriptors), KTAP(test_pinned_memory), KTAP(test_told), KTAP(test_no_parent),
 };
 
 int main(int argc, char **argv)

@@ -30,7 +30,7 @@ static struct incmpi_comm comm_of(uint64_t ranks)
 	return (struct incmpi_comm){ .size = 2, .ranks = ranks };
 }
 
-static void give(unsigned int group, uint64_t ranks)
+static void give_used(unsigned int group, uint64_t ranks, int64_t ms_ago)
 {
 	struct incmpi_comm c = comm_of(ranks);
 
@@ -39,8 +39,14 @@ static void give(unsigned int group, uint64_t ranks)
 	c.group = (struct inc_group *)&groups[group];
 	c.id = group + 1;
 	c.set.min = group;
+	c.last_ms = incmpi_now_ms() - ms_ago;
 	incmpi_kept_give(&c);
 	expect(!c.group && !c.id && !c.tune, "group %u stays the communicator's", group);
+}
+
+static void give(unsigned int group, uint64_t ranks)
+{
+	give_used(group, ranks, 0);
 }
 
 /* @group: -1: none */
@@ -122,6 +128,37 @@ static void test_failed(void)
 	expect_left(3, 1);
 }
 
+/* The communicator that takes it gives it back. */
+static void expect_idle(const char *what, bool want)
+{
+	struct incmpi_comm c = comm_of(7);
+
+	incmpi_kept_take(&c);
+	expect(c.group && c.idle == want, "%s: idle is %d", what, c.idle);
+	incmpi_kept_give(&c);
+}
+
+#define AT_ONCE	(-100 * IDLE_MS)	/* or later: however slow the machine is */
+
+/* Since its last operation, whoever has had it meanwhile. */
+static void test_idle(void)
+{
+	struct incmpi_comm c = comm_of(7);
+
+	give_used(0, 7, AT_ONCE);
+	expect_idle("just used", false);
+	expect_idle("given back", false);
+	incmpi_kept_leave();
+	give_used(0, 7, IDLE_MS);
+	expect_idle("not used for long", true);
+	expect_idle("given back, and still not used", true);
+	incmpi_kept_take(&c);
+	c.last_ms = incmpi_now_ms() - AT_ONCE;
+	incmpi_kept_give(&c);
+	expect_idle("used again", false);
+	incmpi_kept_leave();
+}
+
 static void test_left_at_end(void)
 {
 	give(0, 7);
@@ -134,7 +171,7 @@ static void test_left_at_end(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_same_ranks), KTAP(test_newest_first), KTAP(test_few), KTAP(test_failed),
-	KTAP(test_left_at_end),
+	KTAP(test_idle), KTAP(test_left_at_end),
 };
 
 int main(int argc, char **argv)

@@ -239,6 +239,31 @@ static void test_other_errors(void)
 	       "it is told \"%s\"", told_text);
 }
 
+/* The node of a group has answered when an operation ends, and not when one fails to begin. */
+static void test_last(void)
+{
+	struct incmpi_call call = a_barrier;
+	int64_t before = incmpi_now_ms();
+	struct incmpi_op *op;
+
+	begin_with(1, -EAGAIN);
+	the_comm.last_ms = 0;
+	expect(!incmpi_run(&the_comm, &a_barrier) && the_comm.last_ms >= before,
+	       "after a blocking operation: %lld", (long long)the_comm.last_ms);
+	the_comm.last_ms = 0;
+	call.blocking = false;
+	if (!expect(!incmpi_start(&the_comm, &call, &op), "it has not begun"))
+		return;
+	expect(!the_comm.last_ms, "it has only begun: %lld", (long long)the_comm.last_ms);
+	expect(!incmpi_test(op) && the_comm.last_ms >= before, "after a non-blocking one: %lld",
+	       (long long)the_comm.last_ms);
+	incmpi_op_free(op);
+	the_comm.last_ms = 0;
+	begin_with(0, -EPROTO);
+	expect(incmpi_run(&the_comm, &a_barrier) == -EPROTO && !the_comm.last_ms,
+	       "after one that has failed: %lld", (long long)the_comm.last_ms);
+}
+
 /* Rank 0 of two sends @own bytes to itself, and receives @got there; 3 to and from the other. */
 static int exchange_bytes(int own, int got, bool blocking)
 {
@@ -284,7 +309,7 @@ static void test_own_share(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_turns), KTAP(test_no_room), KTAP(test_other_errors),
-	KTAP(test_own_share),
+	KTAP(test_last), KTAP(test_own_share),
 };
 
 int main(int argc, char **argv)

@@ -46,7 +46,7 @@ enum asked {
 	ASKED_REQUESTS,
 	ASKED_REPORT,
 	ASKED_ID, ASKED_ID_MAX,
-	ASKED_IDLE,		/* negative: one has kept it for a while */
+	ASKED_IDLE,		/* negative: one has not used it for a while */
 	NR_ASKED,
 };
 
@@ -348,7 +348,7 @@ static int wait_barrier(struct incmpi_comm *c)
 
 /*
  * All ranks have taken the same group. Of a node that has fallen silent nobody may have heard yet:
- * where a rank has kept the group for a while, it is tried.
+ * where a rank has not used the group for a while, it is tried.
  */
 static bool still_works(struct incmpi_comm *c)
 {
@@ -358,8 +358,10 @@ static bool still_works(struct incmpi_comm *c)
 		return true;
 	c->idle = false;
 	joined = wait_barrier(c) ? JOIN_FAILED : JOINED;
-	if (all_ranks(c, joined) == JOINED)
+	if (all_ranks(c, joined) == JOINED) {
+		c->last_ms = incmpi_now_ms();
 		return true;
+	}
 	inc_abort(c->group);
 	free(c->tune);
 	c->group = NULL;
@@ -392,6 +394,7 @@ static enum joined join_all(struct incmpi_comm *c, const struct incmpi_settings 
 		inc_abort(c->group);
 		c->group = NULL;
 	}
+	c->last_ms = incmpi_now_ms();
 	c->id = (int64_t)(mix_bits(all->job ^ mix_bits(all->group)) >> 1 | 1);
 	return joined;
 }

@@ -47,12 +47,13 @@ struct incmpi_comm {
 	bool has_lacks;		/* what follows is known, since a first reduction */
 	struct inc_reduces lacks;	/* what a node of @group does not reduce, at all ranks */
 	int64_t id;		/* of @group, equal at all ranks, and no other group's */
-	bool idle;		/* @group has been kept for a while: its node may be silent */
+	bool idle;		/* @group has not been used for a while: its node may be silent */
 	struct incmpi_comm *own[INCMPI_MAX_PERSISTENT];	/* groups of persistent calls, agreed */
 	unsigned int nr_own;
 	bool no_more;		/* agreed: not all ranks could join another one */
 	pthread_mutex_t lock;	/* of what follows */
 	unsigned int refs;	/* the owner, operations and persistent calls */
+	int64_t last_ms;	/* when @group was last seen to work: it was joined, an operation ended */
 	bool broken;		/* the group has failed, or this rank has given it up */
 	char end[INCMPI_TEXT_LEN];	/* ... and why; it does not change any more then */
 };

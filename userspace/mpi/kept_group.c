@@ -11,13 +11,13 @@
 #include "internal.h"
 
 #define MAX_KEPT	2	/* rows and columns; each is a group less for others at the node */
-#define IDLE_MS		1000	/* after which it is tried before it is used */
+#define IDLE_MS		1000	/* since its last operation: it is tried before it is used */
 
 struct kept_group {
 	struct inc_group *group;
 	int64_t id;
 	uint64_t ranks;
-	int64_t since_ms;
+	int64_t last_ms;
 	int rank, size;
 	struct incmpi_settings set;
 	struct incmpi_tune *tune;
@@ -79,7 +79,8 @@ void incmpi_kept_take(struct incmpi_comm *c)
 		}
 		c->group = k.group;
 		c->id = k.id;
-		c->idle = incmpi_now_ms() - k.since_ms >= IDLE_MS;
+		c->last_ms = k.last_ms;
+		c->idle = incmpi_now_ms() - k.last_ms >= IDLE_MS;
 		c->set = k.set;
 		c->tune = k.tune;
 		return;
@@ -90,7 +91,7 @@ void incmpi_kept_give(struct incmpi_comm *c)
 {
 	struct kept_group k = {
 		.group = c->group, .id = c->id, .ranks = c->ranks, .rank = c->rank,
-		.size = c->size, .set = c->set, .tune = c->tune, .since_ms = incmpi_now_ms(),
+		.size = c->size, .set = c->set, .tune = c->tune, .last_ms = c->last_ms,
 	};
 	struct kept_group oldest = { };
 

@@ -95,6 +95,8 @@ static int result_of(struct incmpi_op *op, int ret)
 {
 	struct incmpi_comm *c = op->comm;
 
+	if (ret >= 0)
+		c->last_ms = incmpi_now_ms();
 	if (!ret)
 		return 0;
 	incmpi_set_errmsg("%s", inc_errmsg(c->group));
