@@ -27,11 +27,14 @@ const char *inc_errmsg(struct inc_group *group)
 	return "";
 }
 
+static struct inc_reduces node_lacks;
+static int info_result;
+
 int inc_info(struct inc_group *group, struct inc_info *info)
 {
 	(void)group;
-	(void)info;
-	return 0;
+	info->lacks = node_lacks;
+	return info_result;
 }
 
 int inc_join_start(struct inc_group **group, const struct inc_join_opts *opts)
@@ -336,6 +339,28 @@ static void expect_last(const char *what, int64_t kept, bool idle, bool want)
 	is_idle = false;
 }
 
+/* It is known before the first reduction; a rank that cannot read it keeps all from the group. */
+static void test_lacks(void)
+{
+	struct incmpi_comm c = { .size = 2 }, more = { .size = 2 }, unknown = { .size = 2 };
+
+	node_lacks = (struct inc_reduces){ .types = 5, .ops = 6 };
+	incmpi_agree(&c, &one_host, true);
+	expect(!c.why && c.lacks.types == 5 && c.lacks.ops == 6, "what nodes lack is not known");
+	expect(incmpi_join_more(&c, &more, &one_host) && more.lacks.types == 5 &&
+	       more.lacks.ops == 6, "what nodes of another group lack is not known");
+	node_lacks = (struct inc_reduces){ };
+	nr_aborted = 0;
+	info_result = -ENOTCONN;
+	incmpi_agree(&unknown, &one_host, true);
+	expect(unknown.why == INCMPI_WHY_NO_GROUP && !unknown.group && nr_aborted == 1,
+	       "it cannot be read: reason %d, %u groups left", (int)unknown.why, nr_aborted);
+	expect(!incmpi_join_more(&c, &unknown, &one_host) && nr_aborted == 2,
+	       "it cannot be read of another group: %u groups left", nr_aborted);
+	info_result = 0;
+	expect_group(true);
+}
+
 static void test_last(void)
 {
 	expect_last("joined", 0, false, true);
@@ -436,7 +461,7 @@ static void test_no_parent(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_limit_at_join), KTAP(test_kept), KTAP(test_idle), KTAP(test_last),
+	KTAP(test_limit_at_join), KTAP(test_kept), KTAP(test_idle), KTAP(test_last), KTAP(test_lacks),
 	KTAP(test_descriptors), KTAP(test_pinned_memory), KTAP(test_told), KTAP(test_no_parent),
 };
 

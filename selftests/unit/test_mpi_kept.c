@@ -39,6 +39,7 @@ static void give_used(unsigned int group, uint64_t ranks, int64_t ms_ago)
 	c.group = (struct inc_group *)&groups[group];
 	c.id = group + 1;
 	c.set.min = group;
+	c.lacks.types = group;
 	c.last_ms = incmpi_now_ms() - ms_ago;
 	incmpi_kept_give(&c);
 	expect(!c.group && !c.id && !c.tune, "group %u stays the communicator's", group);
@@ -58,7 +59,8 @@ static void expect_taken(struct incmpi_comm c, int group)
 		expect(!c.group, "there is a group");
 	else
 		expect(c.group == (struct inc_group *)&groups[group] &&
-		       c.set.min == (uint64_t)group, "another group, or another one's settings");
+		       c.set.min == (uint64_t)group && c.lacks.types == (unsigned int)group,
+		       "another group, or another one's settings");
 }
 
 static void expect_left(unsigned int group, unsigned int want)

@@ -21,7 +21,7 @@ struct rank {
 
 static struct rank ranks[RANKS];
 static pthread_barrier_t all_here;
-static bool can_join;
+static bool can_join, has_lacks;
 static unsigned int nr_joins, nr_freed;
 
 /* ---- The MPI, and the rest of the middle ---- */
@@ -82,17 +82,26 @@ bool incmpi_join_more(struct incmpi_comm *c, struct incmpi_comm *more,
 		nr_joins++;
 	if (can_join)
 		more->group = (struct inc_group *)more;
+	more->lacks.types = has_lacks;
 	return can_join;
 }
 
+/* A call with a root needs what some groups lack. */
+bool incmpi_is_lacking(const struct incmpi_comm *c, const struct incmpi_call *call)
+{
+	return call->root && c->lacks.types;
+}
+
 /* ---- A call is made at all ranks ---- */
+
+static struct incmpi_call the_call;
 
 static void *make_at(void *arg)
 {
 	struct rank *r = arg;
 
 	r->group = NULL;
-	r->why = incmpi_agree_init(&r->comm, &r->comm.set, r->against, &r->group);
+	r->why = incmpi_agree_init(&r->comm, &r->comm.set, &the_call, r->against, &r->group);
 	return NULL;
 }
 
@@ -126,6 +135,8 @@ static void begin(void)
 	memset(ranks, 0, sizeof(ranks));
 	pthread_barrier_init(&all_here, NULL, RANKS);
 	can_join = true;
+	has_lacks = false;
+	the_call.root = 0;
 	nr_joins = 0;
 	nr_freed = 0;
 	for (int i = 0; i < RANKS; i++) {
@@ -230,8 +241,37 @@ static void test_no_more(void)
 	end(2 * RANKS);
 }
 
+/* Nodes of a group that is joined later may lack what those of the one before had. */
+static void test_lacks(void)
+{
+	begin();
+	make_call();
+	expect_group("the first call", 0);
+	has_lacks = true;
+	the_call.root = 1;
+	make_call();
+	expect_why("a group that lacks it", INCMPI_WHY_LACKS);
+	make_call();
+	expect_why("the same, which nobody uses", INCMPI_WHY_LACKS);
+	expect(nr_joins == 2, "%u groups were joined", nr_joins);
+	for (int i = 0; i < RANKS; i++)
+		give_back(i, 0);
+	make_call();
+	expect_group("one that has it is free", 0);
+	the_call.root = 0;
+	make_call();
+	expect_group("what needs less", 1);
+	expect(nr_joins == 2, "%u groups were joined", nr_joins);
+	for (int i = 0; i < RANKS; i++) {
+		give_back(i, 0);
+		give_back(i, 1);
+	}
+	end(2 * RANKS);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_given_back), KTAP(test_limit), KTAP(test_reasons), KTAP(test_no_more),
+	KTAP(test_lacks),
 };
 
 int main(int argc, char **argv)

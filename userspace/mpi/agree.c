@@ -308,6 +308,21 @@ static enum joined join_failed(struct incmpi_comm *c, const struct incmpi_settin
 	return JOIN_FAILED;
 }
 
+/* READY has told all ranks the same; where one cannot read it, nobody has the group. */
+static enum joined read_lacks(struct incmpi_comm *c, const struct incmpi_settings *own)
+{
+	struct inc_info info = { };
+	int ret = inc_info(c->group, &info);
+
+	c->lacks = info.lacks;
+	if (!ret)
+		return JOINED;
+	snprintf(own_why, sizeof(own_why), "%s", inc_errmsg(c->group));
+	if (is_verbose(own))
+		fprintf(stderr, "libinc-mpi: %s\n", own_why);
+	return JOIN_FAILED;
+}
+
 static enum joined join_poll(struct incmpi_comm *c, const struct incmpi_settings *own)
 {
 	int64_t deadline = incmpi_now_ms() + c->set.timeout_ms;
@@ -317,7 +332,7 @@ static enum joined join_poll(struct incmpi_comm *c, const struct incmpi_settings
 		ret = inc_join_poll(c->group, SLICE_MS);
 		incmpi_skin()->progress();
 	} while (ret == -ETIMEDOUT && incmpi_now_ms() < deadline);
-	return ret ? join_failed(c, own, ret) : JOINED;
+	return ret ? join_failed(c, own, ret) : read_lacks(c, own);
 }
 
 /* What the rank that came least far says. */

@@ -223,24 +223,18 @@ static bool known_bytes(const struct incmpi_comm *c, const struct incmpi_call *c
 	}
 }
 
-/* Does a node of the group lack what this takes? READY has told all ranks the same. */
-static bool is_lacking(struct incmpi_comm *c, const struct incmpi_call *call)
+bool incmpi_is_lacking(const struct incmpi_comm *c, const struct incmpi_call *call)
 {
 	unsigned int reduce = call->op == INC_OP_WSUM ? INC_OP_SUM : call->op;
 	enum inc_coll coll = incmpi_fn_coll(call->fn);
-	struct inc_info info;
 
 	/* ranks fold these */
-	if (coll == INC_COLL_SCAN || coll == INC_COLL_EXSCAN)
+	if (!incmpi_fn_reduces(call->fn) || coll == INC_COLL_SCAN || coll == INC_COLL_EXSCAN)
 		return false;
-	if (!c->has_lacks && c->group && !inc_info(c->group, &info)) {
-		c->lacks = info.lacks;
-		c->has_lacks = true;
-	}
 	return (c->lacks.types >> call->recv.types->type | c->lacks.ops >> reduce) & 1;
 }
 
-static enum incmpi_why by_reduction(struct incmpi_comm *c, const struct incmpi_call *call)
+static enum incmpi_why by_reduction(const struct incmpi_call *call)
 {
 	const struct incmpi_type *type = call->recv.types;
 
@@ -248,8 +242,6 @@ static enum incmpi_why by_reduction(struct incmpi_comm *c, const struct incmpi_c
 		return INCMPI_WHY_OP;
 	if (!type->type || !(type->ops >> call->op & 1))
 		return INCMPI_WHY_TYPE;
-	if (is_lacking(c, call))
-		return INCMPI_WHY_LACKS;
 	if (call->fn == INCMPI_EXSCAN && is_logical(call->op))
 		return INCMPI_WHY_OPERAND;
 	return INCMPI_WHY_NONE;
@@ -296,7 +288,7 @@ static bool is_refused(const struct incmpi_comm *c, const struct incmpi_call *ca
 	return call->root < 0 || call->root >= c->size || !call->send.valid || !call->recv.valid;
 }
 
-static enum incmpi_why by_call(struct incmpi_comm *c, const struct incmpi_call *call)
+static enum incmpi_why by_call(const struct incmpi_comm *c, const struct incmpi_call *call)
 {
 	enum incmpi_why why;
 	uint64_t bytes;
@@ -306,10 +298,15 @@ static enum incmpi_why by_call(struct incmpi_comm *c, const struct incmpi_call *
 	if (!call->blocking && !call->persistent && incmpi_has_unknown_shares(call->fn) &&
 	    !(c->set.named >> call->fn & 1))
 		return INCMPI_WHY_UNKNOWN;
-	why = incmpi_fn_reduces(call->fn) ? by_reduction(c, call) : INCMPI_WHY_NONE;
+	why = incmpi_fn_reduces(call->fn) ? by_reduction(call) : INCMPI_WHY_NONE;
 	if (!why && known_bytes(c, call, &bytes))
 		why = by_bytes(c, bytes);
 	return why ?: by_table(c, call);
+}
+
+static enum incmpi_why by_nodes(const struct incmpi_comm *c, const struct incmpi_call *call)
+{
+	return incmpi_is_lacking(c, call) ? INCMPI_WHY_LACKS : INCMPI_WHY_NONE;
 }
 
 static void agree_once(struct incmpi_comm *c)
@@ -373,10 +370,13 @@ enum incmpi_why incmpi_decide(struct incmpi_comm *c, const struct incmpi_call *c
 
 	if (!why && is_refused(c, call))
 		why = INCMPI_WHY_ARGS;
-	return count_why(why ?: by_comm(c, call) ?: by_call(c, call));
+	return count_why(why ?: by_comm(c, call) ?: by_call(c, call) ?: by_nodes(c, call));
 }
 
-/* What this rank has against INC; what others have, they tell. */
+/*
+ * What this rank has against INC; what others have, they tell. The group is not known yet, nor what
+ * its nodes lack.
+ */
 static enum incmpi_why by_rank(struct incmpi_comm *c, const struct incmpi_call *call, bool able)
 {
 	enum incmpi_why why;
@@ -396,6 +396,6 @@ enum incmpi_why incmpi_decide_init(struct incmpi_comm *c, const struct incmpi_ca
 
 	*group = NULL;
 	if (!why)
-		why = incmpi_agree_init(c, &own_settings, by_rank(c, call, able), group);
+		why = incmpi_agree_init(c, &own_settings, call, by_rank(c, call, able), group);
 	return count_why(why);
 }

@@ -44,8 +44,7 @@ struct incmpi_comm {
 	struct incmpi_settings set;	/* agreed */
 	struct incmpi_tune *tune;	/* agreed; lines for this many ranks; NULL: no table */
 	struct inc_group *group;
-	bool has_lacks;		/* what follows is known, since a first reduction */
-	struct inc_reduces lacks;	/* what a node of @group does not reduce, at all ranks */
+	struct inc_reduces lacks;	/* what a node of @group does not reduce, equal at all ranks */
 	int64_t id;		/* of @group, equal at all ranks, and no other group's */
 	bool idle;		/* @group has not been used for a while: its node may be silent */
 	struct incmpi_comm *own[INCMPI_MAX_PERSISTENT];	/* groups of persistent calls, agreed */
@@ -76,6 +75,8 @@ void incmpi_leave(struct inc_group *group);
 void incmpi_comm_ended(struct incmpi_comm *c, const char *why);
 /* Why, or NULL if it has not. */
 const char *incmpi_comm_end(struct incmpi_comm *c);
+/* Does a node of the group of @c lack what this reduction takes? All ranks say the same. */
+bool incmpi_is_lacking(const struct incmpi_comm *c, const struct incmpi_call *call);
 /* Of a call that is INC's, as long as its arguments are there. NULL: the table has none. */
 const struct incmpi_tune_line *incmpi_line_of(const struct incmpi_comm *c,
 					      const struct incmpi_call *call);
@@ -104,10 +105,12 @@ void incmpi_kept_leave(void);
 
 /*
  * own_group.c: the ranks of @c agree on who does a persistent call. @why: what this rank has
- * against INC; if none has anything, *@group is one that nobody uses.
+ * against INC; if none has anything, *@group is one that nobody uses, whose nodes lack nothing of
+ * @call.
  */
 enum incmpi_why incmpi_agree_init(struct incmpi_comm *c, const struct incmpi_settings *own,
-				  enum incmpi_why why, struct incmpi_comm **group);
+				  const struct incmpi_call *call, enum incmpi_why why,
+				  struct incmpi_comm **group);
 void incmpi_own_groups_put(struct incmpi_comm *c);
 
 /* stage.c: arguments of libinc for the call; what comes back is put where MPI wants it */

@@ -17,6 +17,7 @@ struct kept_group {
 	struct inc_group *group;
 	int64_t id;
 	uint64_t ranks;
+	struct inc_reduces lacks;
 	int64_t last_ms;
 	int rank, size;
 	struct incmpi_settings set;
@@ -79,6 +80,7 @@ void incmpi_kept_take(struct incmpi_comm *c)
 		}
 		c->group = k.group;
 		c->id = k.id;
+		c->lacks = k.lacks;
 		c->last_ms = k.last_ms;
 		c->idle = incmpi_now_ms() - k.last_ms >= IDLE_MS;
 		c->set = k.set;
@@ -91,7 +93,8 @@ void incmpi_kept_give(struct incmpi_comm *c)
 {
 	struct kept_group k = {
 		.group = c->group, .id = c->id, .ranks = c->ranks, .rank = c->rank,
-		.size = c->size, .set = c->set, .tune = c->tune, .last_ms = c->last_ms,
+		.size = c->size, .set = c->set, .tune = c->tune, .lacks = c->lacks,
+		.last_ms = c->last_ms,
 	};
 	struct kept_group oldest = { };
 

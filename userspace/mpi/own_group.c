@@ -9,6 +9,8 @@
  * Making a persistent call is collective and may wait (MPI-4.0, 6.12): its ranks agree here, by
  * collectives of the MPI, on whether INC does it and in which group. Which groups there are is the
  * same at all ranks, which of them are in use is not: a request is freed at each rank on its own.
+ * What the nodes of a group lack is the same at all ranks, too, but may differ from group to group:
+ * it is what nodes were set to when the group was joined.
  */
 #include "internal.h"
 
@@ -35,7 +37,7 @@ static bool is_unused(struct incmpi_comm *own)
 }
 
 static enum incmpi_why add_group(struct incmpi_comm *c, const struct incmpi_settings *own,
-				 struct incmpi_comm **group)
+				 const struct incmpi_call *call, struct incmpi_comm **group)
 {
 	struct incmpi_comm *more;
 
@@ -51,15 +53,19 @@ static enum incmpi_why add_group(struct incmpi_comm *c, const struct incmpi_sett
 		return INCMPI_WHY_NO_GROUP;
 	}
 	c->own[c->nr_own++] = more;
+	if (incmpi_is_lacking(more, call))
+		return INCMPI_WHY_LACKS;
 	incmpi_comm_get(more);
 	*group = more;
 	return INCMPI_WHY_NONE;
 }
 
 enum incmpi_why incmpi_agree_init(struct incmpi_comm *c, const struct incmpi_settings *own,
-				  enum incmpi_why why, struct incmpi_comm **group)
+				  const struct incmpi_call *call, enum incmpi_why why,
+				  struct incmpi_comm **group)
 {
 	int64_t all[1 + INCMPI_MAX_PERSISTENT] = { -(int64_t)why };
+	bool is_lacking = false;
 
 	for (unsigned int i = 0; i < c->nr_own; i++)
 		all[1 + i] = is_unused(c->own[i]);
@@ -70,11 +76,16 @@ enum incmpi_why incmpi_agree_init(struct incmpi_comm *c, const struct incmpi_set
 	for (unsigned int i = 0; i < c->nr_own; i++) {
 		if (!all[1 + i])
 			continue;
+		if (incmpi_is_lacking(c->own[i], call)) {
+			is_lacking = true;
+			continue;
+		}
 		incmpi_comm_get(c->own[i]);
 		*group = c->own[i];
 		return INCMPI_WHY_NONE;
 	}
-	return add_group(c, own, group);
+	/* another one would most likely lack it, too */
+	return is_lacking ? INCMPI_WHY_LACKS : add_group(c, own, call, group);
 }
 
 void incmpi_own_groups_put(struct incmpi_comm *c)
