@@ -461,8 +461,9 @@ static void test_no_parent(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_limit_at_join), KTAP(test_kept), KTAP(test_idle), KTAP(test_last), KTAP(test_lacks),
-	KTAP(test_descriptors), KTAP(test_pinned_memory), KTAP(test_told), KTAP(test_no_parent),
+	KTAP(test_limit_at_join), KTAP(test_kept), KTAP(test_idle), KTAP(test_last),
+	KTAP(test_lacks), KTAP(test_descriptors), KTAP(test_pinned_memory), KTAP(test_told),
+	KTAP(test_no_parent),
 };
 
 int main(int argc, char **argv)

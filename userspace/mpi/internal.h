@@ -44,7 +44,7 @@ struct incmpi_comm {
 	struct incmpi_settings set;	/* agreed */
 	struct incmpi_tune *tune;	/* agreed; lines for this many ranks; NULL: no table */
 	struct inc_group *group;
-	struct inc_reduces lacks;	/* what a node of @group does not reduce, equal at all ranks */
+	struct inc_reduces lacks;	/* what a node of @group does not reduce, agreed */
 	int64_t id;		/* of @group, equal at all ranks, and no other group's */
 	bool idle;		/* @group has not been used for a while: its node may be silent */
 	struct incmpi_comm *own[INCMPI_MAX_PERSISTENT];	/* groups of persistent calls, agreed */
@@ -52,7 +52,7 @@ struct incmpi_comm {
 	bool no_more;		/* agreed: not all ranks could join another one */
 	pthread_mutex_t lock;	/* of what follows */
 	unsigned int refs;	/* the owner, operations and persistent calls */
-	int64_t last_ms;	/* when @group was last seen to work: it was joined, an operation ended */
+	int64_t last_ms;	/* @group was joined, or an operation of it ended, then */
 	bool broken;		/* the group has failed, or this rank has given it up */
 	char end[INCMPI_TEXT_LEN];	/* ... and why; it does not change any more then */
 };
