@@ -286,7 +286,7 @@ static void test_loss(void)
 	}
 }
 
-/* However long a rank was late, results that are lost after that are asked for once a round trip. */
+/* However long a rank was late: results lost after that are asked for once a round trip. */
 static void test_loss_after_late(void)
 {
 	u32 i;

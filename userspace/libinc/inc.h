@@ -75,10 +75,10 @@ struct inc_group;
  * are 0: see inc_launcher(). @parent NULL is taken from INC_PARENT, @key NULL from INC_KEY (32 hex
  * digits, or @FILE: a file that has them, of mode 0600, or 0640 if it is root's; not in a
  * set-user-ID program), @job 0 from INC_JOB, @order NULL from INC_ORDER, @stripes 0 from
- * INC_STRIPES. With INC_REDUCES, names of types and operations as "f32,sum", it is joined only where
- * every node of the group reduces all of these: else the next address of a @parent by its name is
- * asked, and the last one's answer is -EPROTONOSUPPORT; all ranks should ask for the same. What they
- * do not reduce otherwise is in struct inc_info, and -EOPNOTSUPP at all ranks.
+ * INC_STRIPES. With INC_REDUCES, names of types and operations as "f32,sum", it is joined only
+ * where every node of the group reduces all of these: else the next address of a @parent by its
+ * name is asked, and the last one's answer is -EPROTONOSUPPORT; all ranks should ask for the same.
+ * What they do not reduce otherwise is in struct inc_info, and -EOPNOTSUPP at all ranks.
  */
 struct inc_join_opts {
 	uint32_t group;		/* any number, the same at all ranks of the job */

@@ -304,19 +304,20 @@ static int parse_order(const char *text, struct sockaddr_inc *addr)
 static int parse_reduces(const char *text, struct inc_reduces *r)
 {
 	char name[16];
-	int number;
+	int type, op;
 
 	for (;; text++) {
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, ","), text);
-		number = inc_type_parse(name);
-		if (number > 0)
-			r->types |= 1U << number;
-		else if ((number = inc_op_parse(name)) > 0)
-			r->ops |= 1U << number;
-		else
+		type = inc_type_parse(name);
+		op = inc_op_parse(name);
+		if (type <= 0 && op <= 0)
 			return inc_fail(NULL, -EINVAL,
 					"INC_REDUCES: \"%.*s\": expected names of types and operations, as f32,sum",
 					(int)strcspn(text, ","), text);
+		if (type > 0)
+			r->types |= 1U << type;
+		else
+			r->ops |= 1U << op;
 		text += strcspn(text, ",");
 		if (!*text)
 			return 0;
