@@ -139,6 +139,8 @@ static void configure_group(struct netinc_group_cfg *cfg,
 	while (!cfg->lineage)
 		cfg->lineage = get_random_u64();
 	cfg->settings = pending->at_edge ? pending->settings : limits->settings;
+	/* who goes on may have been where something was lacked */
+	cfg->settings.lacks = limits->settings.lacks;
 	cfg->settings.window = netinc_node_group_window(limits, pending);
 	cfg->nstandby = limits->settings.fallback ? limits->nstandby : 0;
 	memcpy(cfg->standby, limits->standby, sizeof(cfg->standby));
