@@ -101,10 +101,14 @@ static bool is_outdated(struct netinc_group *g, const struct inc_ready *ready,
 static int parent_ready(struct netinc_group *g, const struct netinc_pkt *pkt,
 			const struct inc_ready *ready, u64 now)
 {
-	struct netinc_kinds lacks = netinc_children_lack(g);
-	bool first = g->state == INC_GROUP_JOINING;
-	int err = netinc_group_over(g) ? -INC_C_DROP_STATE : netinc_group_ready(g, pkt, ready, now);
+	/* who does not know the nonce is not to make the node look at all members */
+	bool first = g->state == INC_GROUP_JOINING && be32_to_cpu(ready->nonce) == g->cfg.up_nonce;
+	struct netinc_kinds lacks = {};
+	int err;
 
+	if (first)
+		lacks = netinc_children_lack(g);
+	err = netinc_group_over(g) ? -INC_C_DROP_STATE : netinc_group_ready(g, pkt, ready, now);
 	if (err || !first || !is_outdated(g, ready, lacks))
 		return err;
 	/*
