@@ -262,15 +262,16 @@ static bool declines_ready(struct netinc_ep *ep, const struct inc_ready *r)
 {
 	struct netinc_kinds missing = netinc_kinds_and(netinc_ready_lacks(r), ep->cfg.asks);
 
-	if (ep->cfg.canonical && netinc_ready_tree_order(r))
+	if (ep->cfg.canonical && netinc_ready_tree_order(r)) {
 		ep->refused = INC_REFUSE_ORDER;
-	else if (netinc_ready_stripe(r) != ep->cfg.stripe)
+	} else if (netinc_ready_stripe(r) != ep->cfg.stripe) {
 		ep->refused = INC_REFUSE_STRIPES;
-	else if (netinc_kinds_any(missing))
+	} else if (netinc_kinds_any(missing)) {
 		ep->refused = INC_REFUSE_KINDS;
-	else
+		ep->refuse_detail = netinc_kinds_detail(missing);
+	} else {
 		return false;
-	ep->refuse_detail = netinc_kinds_detail(missing);
+	}
 	return true;
 }
 

@@ -116,6 +116,31 @@ static void test_asks(void)
 	expect_state(INC_STATE_READY);
 }
 
+/* Why the group ends is one reason, with its own detail: what is lacked belongs to KINDS. */
+static void test_other_reason(void)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_READY);
+	struct ready body = ready_lacking(BF16, PROD);
+	u32 i;
+
+	pkt.child = RANK;
+	for (i = 0; i < 2; i++) {
+		begin(0);
+		env.ep.cfg.asks = (struct netinc_kinds){ BF16, PROD };
+		env.ep.cfg.canonical = i;
+		if (i)
+			body.ready.height |= INC_READY_TREE_ORDER | 1;
+		else
+			env.ep.cfg.stripe = INC_STRIPE(2, 4);
+		netinc_ep_connect(&env.ep, env.now);
+		expect(!control(pkt, &body, sizeof(body)), "READY");
+		expect_state(INC_STATE_FAILED);
+		expect(env.ep.refused == (i ? INC_REFUSE_ORDER : INC_REFUSE_STRIPES) &&
+		       !env.ep.refuse_detail, "refused: %u, 0x%llx", env.ep.refused,
+		       (unsigned long long)env.ep.refuse_detail);
+	}
+}
+
 /* It goes with the rank wherever that moves to, and nothing else is taken there, or later. */
 static void test_moves(void)
 {
@@ -178,8 +203,8 @@ static void test_short(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_submit), KTAP(test_weighted), KTAP(test_asks), KTAP(test_moves),
-	KTAP(test_shrinks), KTAP(test_short),
+	KTAP(test_submit), KTAP(test_weighted), KTAP(test_asks), KTAP(test_other_reason),
+	KTAP(test_moves), KTAP(test_shrinks), KTAP(test_short),
 };
 
 int main(int argc, char **argv)
