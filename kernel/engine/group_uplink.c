@@ -125,7 +125,9 @@ static void send_up_join(struct netinc_group *g, u8 flags, u64 now)
 	if (netinc_peer_is_far(netinc_group_edge(g)))
 		netinc_addr_build(&edge, netinc_group_edge(g));
 	memcpy(m.tail + netinc_join_ranks_bytes(&m.join) / sizeof(__be32), &edge, sizeof(edge));
-	netinc_join_add_kinds(&m.join, netinc_children_lack(g), netinc_children_ask(g));
+	/* READY may have said that more is lacked: the way up may not carry a longer JOIN */
+	if (!netinc_uplink_in_use(&g->up))
+		netinc_join_add_kinds(&m.join, netinc_children_lack(g), netinc_children_ask(g));
 	if (g->up.challenge)
 		netinc_join_proof(g->cfg.up_key, g->cfg.id, pkt.child, &m.join, m.join.proof);
 	g->up.news = false;

@@ -61,6 +61,44 @@ static void test_told(void)
 	}
 }
 
+static void expect_short_join(u8 flags)
+{
+	const u32 len = sizeof(struct inc_join) + sizeof(__be32) + sizeof(struct inc_addr);
+	struct frame f = catch_one(0, INC_PKT_JOIN);
+	const struct inc_join *said = (const void *)f.body;
+
+	expect(f.pkt.len == len && said->flags == flags, "JOIN of %u bytes, flags 0x%x",
+	       f.pkt.len, said->flags);
+}
+
+/*
+ * The first JOIN was no longer than the way up carries. Those after READY are not either, whatever
+ * that has said is lacked elsewhere: the parent knows it, and what is asked for.
+ */
+static void test_no_longer(void)
+{
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		begin_tree(false, 0, 1, 2, 1);
+		lacks_of(0)->types = BF16;
+		net.kinds[1].types = i & 2 ? F64 : 0;
+		join_all();
+		expect_told(BF16, 0);
+		if (i & 1) {
+			net.elsewhere = 1;
+			expect(!contrib(1, 0, 0, 5, 1), "CONTRIB");
+			expect_short_join(INC_JOIN_REBIND);
+		} else {
+			disagree(3, 0, 0);
+			ask_for(100, 0);
+			expect(!join_from(1, 0) && !join_from(3, 0), "JOIN");
+			expect_short_join(0);
+		}
+		end_tree();
+	}
+}
+
 /* Where nothing is lacked or asked for JOIN and READY are as they were. */
 static void test_nothing(void)
 {
@@ -283,10 +321,16 @@ static void test_admit(void)
 	expect(!netinc_kinds_admit(own, &m.join, &detail), "one that has lacked as much");
 	m.join.flags = INC_JOIN_SHRINK;
 	expect(!netinc_kinds_admit(own, &m.join, &detail), "a new run of those that are left");
+	netinc_join_add_kinds(&m.join, (struct netinc_kinds){ BF16, PROD },
+			      (struct netinc_kinds){ BF16 | F64, SUM });
+	expect(netinc_join_shrinks(&m.join) &&
+	       netinc_kinds_admit(own, &m.join, &detail) == INC_REFUSE_KINDS && detail == BF16,
+	       "one that asks for it: 0x%llx", (unsigned long long)detail);
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_told), KTAP(test_nothing), KTAP(test_rank_lies), KTAP(test_not_folded),
+	KTAP(test_told), KTAP(test_no_longer), KTAP(test_nothing), KTAP(test_rank_lies),
+	KTAP(test_not_folded),
 	KTAP(test_refused), KTAP(test_begins_anew), KTAP(test_outdated), KTAP(test_ready_lies),
 	KTAP(test_admit),
 };
