@@ -55,10 +55,7 @@ void netinc_group_send_ready(struct netinc_group *g, u32 child)
 {
 	const struct netinc_member *m = &g->members[child];
 	struct netinc_pkt pkt;
-	struct {
-		struct inc_ready ready;
-		struct inc_kinds lacks;		/* if there are any */
-	} body = { .ready = {
+	struct netinc_ready_body body = { .ready = {
 		.nonce = cpu_to_be32(m->nonce),
 		.start = cpu_to_be64(g->agg.start),
 		.up_cookie = cpu_to_be64(m->cookie),
@@ -79,7 +76,7 @@ void netinc_group_send_ready(struct netinc_group *g, u32 child)
 	u64 key[2];
 	u32 i;
 
-	netinc_settings_to_ready(&g->cfg.settings, &body.ready);
+	netinc_settings_to_ready(&g->cfg.settings, &body);
 	if (child && child < g->agg.spread.trees) {
 		netinc_tree_key(g, child, key);
 		body.ready.tree_key[0] = cpu_to_be64(key[0]);

@@ -48,8 +48,11 @@ struct netinc_settings netinc_settings_from_ready(const struct inc_ready *ready)
 	};
 }
 
-void netinc_settings_to_ready(const struct netinc_settings *settings, struct inc_ready *ready)
+void netinc_settings_to_ready(const struct netinc_settings *settings,
+			      struct netinc_ready_body *body)
 {
+	struct inc_ready *ready = &body->ready;
+
 	ready->window = cpu_to_be32(settings->window);
 	ready->dead_ms = cpu_to_be32(settings->dead_ms);
 	ready->late_ms = cpu_to_be32(settings->late_ms);
@@ -57,6 +60,6 @@ void netinc_settings_to_ready(const struct netinc_settings *settings, struct inc
 	ready->fallback = settings->fallback;
 	if (!netinc_kinds_any(settings->lacks))
 		return;
-	*(struct inc_kinds *)(ready + 1) = netinc_kinds_build(settings->lacks);
+	body->lacks = netinc_kinds_build(settings->lacks);
 	ready->height |= INC_READY_KINDS;
 }

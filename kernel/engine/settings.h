@@ -45,7 +45,14 @@ struct netinc_settings netinc_settings_from_join(const struct inc_join *join);
 /* Into what says only which stripe it is of; netinc_join_add_kinds() says what is lacked. */
 void netinc_settings_to_join(const struct netinc_settings *settings, struct inc_join *join);
 struct netinc_settings netinc_settings_from_ready(const struct inc_ready *ready);
-/* `lacks` goes behind it, where there is room for that, if there is any. */
-void netinc_settings_to_ready(const struct netinc_settings *settings, struct inc_ready *ready);
+
+/* READY as it is sent: what is lacked is part of it only if INC_READY_KINDS is set. */
+struct netinc_ready_body {
+	struct inc_ready ready;
+	struct inc_kinds lacks;
+};
+
+void netinc_settings_to_ready(const struct netinc_settings *settings,
+			      struct netinc_ready_body *body);
 
 #endif

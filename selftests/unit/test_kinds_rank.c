@@ -9,18 +9,13 @@ enum {
 	PROD = 1 << INC_OP_PROD,
 };
 
-struct ready {
-	struct inc_ready ready;
-	struct inc_kinds lacks;
-};
-
-static struct ready ready_lacking(u32 types, u32 ops)
+static struct netinc_ready_body ready_lacking(u32 types, u32 ops)
 {
 	struct netinc_settings lacks = { .lacks = { types, ops } };
-	struct ready body = { .ready = ready_body(0) };
+	struct netinc_ready_body body = { .ready = ready_body(0) };
 	struct inc_ready told = body.ready;
 
-	netinc_settings_to_ready(&lacks, &body.ready);
+	netinc_settings_to_ready(&lacks, &body);
 	told.height = body.ready.height;
 	body.ready = told;
 	return body;
@@ -29,7 +24,7 @@ static struct ready ready_lacking(u32 types, u32 ops)
 static int give_lacking(u32 epoch, u32 types, u32 ops)
 {
 	struct netinc_pkt pkt = from_node(INC_PKT_READY);
-	struct ready body = ready_lacking(types, ops);
+	struct netinc_ready_body body = ready_lacking(types, ops);
 
 	pkt.epoch = epoch;
 	pkt.child = RANK;
@@ -120,7 +115,7 @@ static void test_asks(void)
 static void test_other_reason(void)
 {
 	struct netinc_pkt pkt = from_node(INC_PKT_READY);
-	struct ready body = ready_lacking(BF16, PROD);
+	struct netinc_ready_body body = ready_lacking(BF16, PROD);
 	u32 i;
 
 	pkt.child = RANK;
@@ -191,7 +186,7 @@ static void test_shrinks(void)
 static void test_short(void)
 {
 	struct netinc_pkt pkt = from_node(INC_PKT_READY);
-	struct ready body = ready_lacking(BF16, 0);
+	struct netinc_ready_body body = ready_lacking(BF16, 0);
 	u32 len;
 
 	pkt.child = RANK;
