@@ -14,6 +14,7 @@
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
+api=$(cd "$(dirname "$0")" && pwd)/libinc_api.py
 SPINE=10.255.0.1
 EXTRA_NETNS=(l1 l2)
 
@@ -105,6 +106,20 @@ refused_to_all() {
 	wait_for 30 no_groups_left && return "$ret"
 }
 
+# What is refused is no operation: others go on in the same group, and their results are right.
+group_goes_on() {
+	local r lib
+
+	lib=$(dirname "$(command -v inc-allreduce)")/../lib
+	local -x LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+
+	inc -n l2 node set dev br0 types f32 && run_ranks 2 "$api" lacks || return
+	for r in 0 1; do
+		grep -qx "lacks: passed" "$(rank_log "$r")" || { cat "$(rank_log "$r")"; return 1; }
+	done
+	wait_for 30 no_groups_left && inc -n l2 node set dev br0 types all
+}
+
 # why HOST TEXT: the answer to who asks for sums of i32 there
 why() {
 	local out
@@ -164,6 +179,7 @@ set_up nodes_create
 check "set, shown and saved" settings
 check "all is reduced where nothing else is said" reduce --type i32
 check "a type that the lower node lacks" lower_lacks_type
+check "after one that is refused the group goes on" group_goes_on
 check "an operation that the root lacks" root_lacks_operation
 check "what ranks ask for" asked_for
 check "names that there are not" bad_names

@@ -316,6 +316,26 @@ def test_mismatch():
     leave(group)
 
 
+def test_lacks():
+    """
+    A node does not reduce i32. That is refused before it begins and counts as no operation, so that
+    ranks that have tried it more or less often go on together.
+    """
+    group = join()
+    n = 5000
+    for k in range(3):
+        for _ in range(RANK + 1):
+            buf = ints(n, k)
+            expect("inc_allreduce", lib.inc_allreduce(group, None, buf, n, I32, SUM),
+                   -errno.EOPNOTSUPP)
+            expect_text(text(group), "a node of the group does not reduce i32")
+            expect("what it was to reduce", list(buf) == list(ints(n, k)), True)
+        floats = (c.c_float * n)(*ints(n, k))
+        expect("inc_allreduce f32", lib.inc_allreduce(group, None, floats, n, F32, SUM), 0)
+        check_ints(floats, k)
+    leave(group)
+
+
 def test_threads():
     first, second = join(), join(GROUP + 500000)
 
