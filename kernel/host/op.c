@@ -143,7 +143,7 @@ static int check_submit(const struct netinc_rank *rank, const struct inc_submit 
 	err = netinc_coll_check(op);
 	if (err)
 		return err;
-	/* the engine looks again; but by then own elements would have been copied, and pages pinned */
+	/* the engine looks again, when own elements have been copied and pages pinned */
 	lacks = (struct netinc_kinds){ .types = READ_ONCE(rank->ep.settings.lacks.types),
 				       .ops = READ_ONCE(rank->ep.settings.lacks.ops) };
 	return netinc_coll_fits(op, READ_ONCE(rank->ep.block)) && !netinc_coll_lacks(op, lacks) ?

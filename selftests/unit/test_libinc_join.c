@@ -306,7 +306,7 @@ static int join_places(struct inc_group **group, int first, int second, int thir
 	return ret;
 }
 
-/* The next address of a name is asked where there is no node at one, or one that lacks something. */
+/* The next address of a name is asked where there is no node, or one that lacks something. */
 static void test_places(void)
 {
 	struct inc_group *group;
