@@ -504,6 +504,20 @@ static void submit_op(struct host *h, u32 idx)
 	hand_over(h, idx, &a->main->op);
 }
 
+/*
+ * Has a member that lies made the group's blocks shorter than an element of the next operation
+ * takes? That is refused to all ranks alike, and a program that needs it ends.
+ */
+static bool is_prevented(const struct host *h)
+{
+	struct plan_op p = plan_op_of(h->sim, h->next, h->rank);
+	struct netinc_op op = { .coll = p.coll, .type = p.type, .wire = p.type, .op = p.op,
+				.mode = p.mode };
+
+	return hostile_members(h->sim) && p.coll != INC_COLL_BARRIER &&
+	       !netinc_coll_fits(&op, h->ep.block);
+}
+
 static u32 my_ops(const struct host *h)
 {
 	const struct sim *sim = h->sim;
@@ -525,8 +539,13 @@ void host_app(struct host *h)
 		break;
 	case INC_STATE_READY:
 	case INC_STATE_RESYNC:
-		while (h->next < my_ops(h) && h->inflight < h->sim->plan.inflight)
+		while (h->next < my_ops(h) && h->inflight < h->sim->plan.inflight) {
+			if (is_prevented(h)) {
+				host_fault(h, FAULT_KILL);
+				return;
+			}
 			submit_op(h, h->next++);
+		}
 		if (h->done == my_ops(h) && !netinc_ep_leave(&h->ep, &h->leave.op, now)) {
 			h->leaving = true;
 			trouble_now(h->sim, WHEN_LEAVE);
