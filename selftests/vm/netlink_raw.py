@@ -14,6 +14,7 @@ netlink_raw.py answers NS,... NAME...	all that can be asked for in these namespa
 import errno
 import json
 import os
+import re
 import socket
 import struct
 import sys
@@ -228,6 +229,23 @@ def replace_cases(dev, index):
            f"dev {dev}: is a node already; `set` changes it")
 
 
+def numbers_of(prefix):
+    """Names of an enum of inc.h, by their numbers."""
+    with open(f"{os.environ['INC_TOP']}/uapi/linux/inc.h", encoding="utf-8") as header:
+        return re.findall(rf"^\t({prefix}_[A-Z0-9_]+)\b", header.read(), re.MULTILINE)
+
+
+def lacks_cases(index, lo):
+    """What there is not cannot be lacking, and a node that reduces nothing is none."""
+    every = (1 << len(numbers_of("INC_TYPE"))) - 2
+    sums = (1 << numbers_of("INC_OP").index("INC_OP_WSUM")) - 2
+    for attr, known in ("lacks-types", every), ("lacks-operations", sums):
+        for value in (1, known + 2, 2**31, 2**32 - 1, known):
+            for op, who in ("node-set", index), ("node-add", lo):
+                yield (op, [top("node", who, node(attr, value))], False, errno.EINVAL,
+                       f"{attr} 0x{value:x}: expected bits of 0x{known:x}, not all of them")
+
+
 def cases(dev):
     """(operation, attributes, dump, errno, text or None: any)"""
     name = node("ifname", dev.encode() + b"\0")
@@ -271,6 +289,7 @@ def cases(dev):
                   [index, node("key", b"short")], [index, node("key", b"\0" * 17)]):
         yield "node-set", [top("node", *attrs)], False, (errno.EINVAL, errno.ERANGE), None
     yield from fallback_cases(index, lo)
+    yield from lacks_cases(index, lo)
     yield from node_parent_cases(index, lo)
     yield from replace_cases(dev, index)
     yield "node-set", [top("node", index, node("dead-ms", 300), flags=0)], False, errno.EINVAL, None

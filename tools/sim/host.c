@@ -511,11 +511,8 @@ static void submit_op(struct host *h, u32 idx)
 static bool is_prevented(const struct host *h)
 {
 	struct plan_op p = plan_op_of(h->sim, h->next, h->rank);
-	struct netinc_op op = { .coll = p.coll, .type = p.type, .wire = p.type, .op = p.op,
-				.mode = p.mode };
 
-	return hostile_members(h->sim) && p.coll != INC_COLL_BARRIER &&
-	       !netinc_coll_fits(&op, h->ep.block);
+	return hostile_members(h->sim) && !plan_op_fits(&p, h->ep.block);
 }
 
 static u32 my_ops(const struct host *h)

@@ -59,13 +59,18 @@ static u64 pick_count(struct sim *sim, const struct plan_op *o)
 	}
 }
 
-/* Blocks of MX may be longer than those of the protocol, some nodes' a bit shorter: refused. */
-static bool is_too_long(const struct sim *sim, const struct plan_op *o)
+bool plan_op_fits(const struct plan_op *o, u32 block)
 {
 	const struct netinc_op op = { .coll = o->coll, .type = o->type, .wire = o->type,
 				      .op = o->op };
 
-	return !netinc_coll_fits(&op, sim->plan.block[0] - INC_BLOCK_ALIGN);
+	return netinc_coll_fits(&op, block);
+}
+
+/* Blocks of MX may be longer than those of the protocol, some nodes' a bit shorter: refused. */
+static bool is_too_long(const struct sim *sim, const struct plan_op *o)
+{
+	return !plan_op_fits(o, sim->plan.block[0] - INC_BLOCK_ALIGN);
 }
 
 /* A pair for which there is a kernel: not WSUM, which is SUM of what hosts have scaled. */

@@ -590,6 +590,8 @@ void plan_steps(struct sim *sim, struct plan_step *steps, u32 n, u32 odd);
 void plan_print_step(const struct plan_step *s);
 /* Operation @idx of the round as @rank sees it, in place where it may be; without counts. */
 struct plan_op plan_op_of(const struct sim *sim, u32 idx, u32 rank);
+/* Does an element of it fit into blocks of @block bytes, on all its way? */
+bool plan_op_fits(const struct plan_op *o, u32 block);
 bool plan_has_counts(const struct plan_op *o);
 /* Has it an exchange of counts? */
 bool plan_asks_counts(const struct plan_op *o);

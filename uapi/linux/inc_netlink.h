@@ -118,7 +118,7 @@ enum {
 	INC_A_NODE_MULTICAST,
 	/*
 	 * u32: what the node does not reduce, of groups formed later: bit i is enum inc_type, or
-	 * enum inc_op, number i, but INC_OP_WSUM; default 0: it reduces all
+	 * enum inc_op, number i, but INC_OP_WSUM, and not all of them; default 0: it reduces all
 	 */
 	INC_A_NODE_LACKS_TYPES,
 	INC_A_NODE_LACKS_OPERATIONS,
